@@ -1,0 +1,184 @@
+"""The kernel contract: what every kernel answers, and the algebra that keeps kernels closed under composition."""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+
+import numpy as np
+from scipy.spatial.distance import cdist
+from sklearn.base import BaseEstimator
+from sklearn.gaussian_process.kernels import Kernel as _GaussianProcessKernel
+from sklearn.utils import check_array
+
+TRANSLATION, ROTATION, DILATION = "translation", "rotation", "dilation"
+
+
+class Kernel(BaseEstimator, _GaussianProcessKernel):
+    """A symmetric function phi(x, y) that is positive definite, or positive on the complement of the polynomials of degree < order.
+
+    Kernels are scikit-learn estimators in their parameters (``get_params``, ``clone``, ``repr``) and scikit-learn
+    Gaussian-process kernels without free hyperparameters in their calls, so a positive definite one can be handed to ``SVC``,
+    ``KernelRidge``, ``KernelPCA`` or ``GaussianProcessRegressor`` as it is.
+
+    A new kernel supplies ``_matrix(X, Y)`` (``Y`` is None for a symmetric matrix), ``diag`` if there is a shortcut, and
+    ``_derivative`` if it has derivatives. Combine kernels with ``+``, ``*``, a positive factor, ``on_columns`` and ``axis_scale``.
+    """
+
+    accepts_sparse = False
+
+    @property
+    def order(self) -> int:
+        """The minimal order of conditional positive definiteness; 0 for a positive (semi-)definite kernel."""
+        return 0
+
+    @property
+    def null_degree(self) -> int:
+        """Degree of the polynomials left free by default; -1 when nothing is."""
+        return self.order - 1
+
+    @property
+    def invariances(self) -> frozenset[str]:
+        """Which of "translation", "rotation" (orthogonal maps) and "dilation" leave the semi-norm unchanged, up to a factor."""
+        return frozenset()
+
+    @property
+    def dilation_degree(self) -> float | None:
+        """k such that phi(s x, s y) = s^k phi(x, y) up to polynomials of degree < order in each argument; None if there is none."""
+        return None
+
+    @property
+    def smoothness(self) -> float:
+        """How often phi may be differentiated where its arguments coincide (both arguments together)."""
+        return math.inf
+
+    @property
+    def max_dimension(self) -> float:
+        """The largest dimension of the inputs in which the kernel is (conditionally) positive definite."""
+        return math.inf
+
+    def for_dimension(self, dimension: int) -> Kernel:
+        """The kernel with everything that depends on the dimension of the inputs settled."""
+        return self
+
+    def __call__(self, X, Y=None, eval_gradient: bool = False):
+        """The matrix phi(X_i, Y_j); ``Y=None`` means ``Y=X`` and gives an exactly symmetric matrix.
+
+        ``eval_gradient`` is there for scikit-learn's Gaussian processes, for which these kernels have no free hyperparameters.
+        """
+        X, Y = self._check_points(X, Y)
+        matrix = self.for_dimension(X.shape[1])._matrix(X, Y)
+        return (matrix, np.empty(matrix.shape + (0,))) if eval_gradient else matrix
+
+    def diag(self, X) -> np.ndarray:
+        """The diagonal phi(X_i, X_i)."""
+        X, _ = self._check_points(X, None)
+        return self.for_dimension(X.shape[1])._diag(X)
+
+    def gradient(self, X, Y=None) -> np.ndarray:
+        """Derivatives in the first argument, shape (n, m, d)."""
+        return self.derivative(X, Y, x=1)
+
+    def hessian(self, X, Y=None) -> np.ndarray:
+        """Second derivatives in the first argument, shape (n, m, d, d)."""
+        return self.derivative(X, Y, x=2)
+
+    def mixed_hessian(self, X, Y=None) -> np.ndarray:
+        """d^2 phi / dx_i dy_j, once in each argument, shape (n, m, d, d): what gradient data need."""
+        return self.derivative(X, Y, x=1, y=1)
+
+    def derivative(self, X, Y=None, *, x: int = 0, y: int = 0) -> np.ndarray:
+        """All partial derivatives taken ``x`` times in the first and ``y`` times in the second argument.
+
+        Returns an array of shape (n, m) + (d,) * (x + y). At coincident points the analytic limit is returned; where it
+        does not exist (``x + y > smoothness``) a ValueError says so.
+        """
+        X, Y = self._check_points(X, Y)
+        if x == y == 0:
+            return self(X, Y)
+        Y = X if Y is None else Y
+        if x + y > self.for_dimension(X.shape[1]).smoothness:
+            self._refuse_singular(X, Y, x + y)
+        return self.for_dimension(X.shape[1])._derivative(X, Y, x, y)
+
+    def on_columns(self, columns) -> Kernel:
+        """This kernel, looking only at the given columns of X."""
+        from .algebra import OnColumns
+
+        return OnColumns(self, columns)
+
+    def axis_scale(self, scale) -> Kernel:
+        """This kernel after dividing each column of X by its entry of ``scale`` (one number: all columns alike)."""
+        from .algebra import AxisScale
+
+        return AxisScale(self, scale)
+
+    def __add__(self, other):
+        from .algebra import Sum
+
+        return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
+
+    def __radd__(self, other):
+        return NotImplemented
+
+    def __mul__(self, other):
+        from .algebra import Product, Scaled
+
+        if isinstance(other, Kernel):
+            return Product(self, other)
+        return Scaled(self, float(other)) if isinstance(other, Real) else NotImplemented
+
+    def __rmul__(self, other):
+        return self * other if isinstance(other, Real) else NotImplemented
+
+    def __pow__(self, exponent):
+        from .dot_product import PowerSeries
+
+        if not (isinstance(exponent, int) and exponent >= 1):
+            raise ValueError(f"exponent must be a positive integer for the power of a kernel to stay a kernel, got {exponent!r}.")
+        return PowerSeries((0.0,) * exponent + (1.0,), kernel=self)
+
+    def is_stationary(self) -> bool:
+        return TRANSLATION in self.invariances
+
+    @classmethod
+    def examples(cls) -> list[Kernel]:
+        """Instances that stand for the class in :func:`seminorm.kernels.all_kernels`."""
+        return [cls()]
+
+    def _matrix(self, X, Y) -> np.ndarray:
+        raise TypeError(f"{type(self).__name__} does not define its matrix: subclasses of Kernel supply _matrix(X, Y).")
+
+    def _diag(self, X) -> np.ndarray:
+        return np.array([self._matrix(X[i : i + 1], None)[0, 0] for i in range(X.shape[0])])
+
+    def _derivative(self, X, Y, x: int, y: int) -> np.ndarray:
+        raise ValueError(f"{self!r} has no derivatives: fit values only, or use a kernel that has them.")
+
+    def _jet(self, X, Y):
+        """The kernel as a jet for chain and product rule (arguments already checked)."""
+        return lambda x, y: self._matrix(X, Y) if x == y == 0 else self._derivative(X, Y, x, y)
+
+    def _check_points(self, X, Y):
+        sparse = "csr" if self.accepts_sparse else False
+        X = check_array(X, dtype=np.float64, accept_sparse=sparse, input_name="X")
+        if Y is None:
+            return X, None
+        Y = check_array(Y, dtype=np.float64, accept_sparse=sparse, input_name="Y")
+        if X.shape[1] != Y.shape[1]:
+            raise ValueError(f"X and Y must have the same number of columns, got {X.shape[1]} and {Y.shape[1]}.")
+        return X, Y
+
+    def _refuse_singular(self, X, Y, times: int):
+        if _any_coincident(X, Y):
+            raise ValueError(
+                f"{self!r} can be differentiated {self.smoothness:g} times where its arguments coincide, and {times} derivatives "
+                "were asked for at coincident points. Use a smoother kernel (Polyharmonic of a higher order m, Matern of a "
+                "higher nu, Gaussian, Multiquadric), or points that differ."
+            )
+
+
+def _any_coincident(X: np.ndarray, Y: np.ndarray) -> bool:
+    """Whether some row of X equals some row of Y, in blocks of bounded memory."""
+    step = max(1, 2**22 // max(1, len(Y)))
+    return any((cdist(X[i : i + step], Y, "sqeuclidean") == 0).any() for i in range(0, len(X), step))

@@ -1,0 +1,198 @@
+"""Positive definite radial kernels. Each is a profile of s = r^2 / scale^2 with all its derivatives."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.polynomial import polynomial
+
+from .calculus import falling_power
+from .radial import Radial, safe_power
+
+
+class Gaussian(Radial):
+    """exp(-r^2 / (2 scale^2)).
+
+    Parameters
+    ----------
+    scale : float
+        The length scale.
+
+    Examples
+    --------
+    >>> from seminorm.kernels import Gaussian
+    >>> Gaussian(scale=2.0)([[0.0], [2.0]]).round(4)
+    array([[1.    , 0.6065],
+           [0.6065, 1.    ]])
+    """
+
+    def __init__(self, scale: float = 1.0):
+        self.scale = scale
+
+    def _h(self, s, k):
+        return (-0.5) ** k * np.exp(-0.5 * s)
+
+
+class Laplacian(Radial):
+    """exp(-r / scale): the Green's function of |f|^2 + |f'|^2 on the line (seed 003, A3)."""
+
+    def __init__(self, scale: float = 1.0):
+        self.scale = scale
+
+    @property
+    def smoothness(self):
+        return 0
+
+    def _h(self, s, k):
+        return _matern_profile(s, 0, k)
+
+
+class Matern(Radial):
+    """The Matern kernel of half-integer smoothness nu, with scikit-learn's parametrisation.
+
+    k(r) is proportional to theta_p(z) exp(-z) with z = sqrt(2 nu) r / scale, p = nu - 1/2 and theta_p the reverse Bessel
+    polynomial: (1 + z) exp(-z) for nu = 3/2, (1 + z + z^2 / 3) exp(-z) for nu = 5/2.
+
+    Parameters
+    ----------
+    nu : float
+        1.5, 2.5, or any larger half-integer; functions in the space have about nu derivatives.
+    scale : float
+        The length scale.
+    """
+
+    def __init__(self, nu: float = 1.5, scale: float = 1.0):
+        self.nu = nu
+        self.scale = scale
+
+    @classmethod
+    def examples(cls):
+        return [cls(1.5, 0.8), cls(2.5, 1.2)]
+
+    @property
+    def smoothness(self):
+        return 2 * self._bessel_degree()
+
+    def _bessel_degree(self) -> int:
+        degree = self.nu - 0.5
+        if degree < 1 or degree != int(degree):
+            raise ValueError(f"nu must be a half-integer from 1.5 on (1.5, 2.5, ...), got {self.nu!r}; for 0.5 use Laplacian.")
+        return int(degree)
+
+    def _h(self, s, k):
+        p, stretch = self._bessel_degree(), 2.0 * self.nu
+        return stretch**k * _matern_profile(stretch * s, p, k) / _reverse_bessel(p)[0]
+
+
+class InverseMultiquadric(Radial):
+    """1 / sqrt(1 + r^2 / scale^2) (seed 003, 49)."""
+
+    def __init__(self, scale: float = 1.0):
+        self.scale = scale
+
+    def _h(self, s, k):
+        return falling_power(-0.5, k) * (1.0 + s) ** (-0.5 - k)
+
+
+class RationalQuadratic(Radial):
+    """(1 + r^2 / (2 mixture scale^2))^(-mixture): a mixture of Gaussians over length scales, scikit-learn's parametrisation.
+
+    Parameters
+    ----------
+    mixture : float
+        Small values mix many scales; the limit of large values is the Gaussian.
+    scale : float
+        The length scale.
+    """
+
+    def __init__(self, mixture: float = 1.0, scale: float = 1.0):
+        self.mixture = mixture
+        self.scale = scale
+
+    def _h(self, s, k):
+        if not self.mixture > 0:
+            raise ValueError(f"mixture must be positive, got {self.mixture!r}.")
+        slope = 0.5 / self.mixture
+        return falling_power(-self.mixture, k) * slope**k * (1.0 + slope * s) ** (-self.mixture - k)
+
+
+class Wendland(Radial):
+    """Wendland's compactly supported kernels of minimal degree, zero beyond r = scale.
+
+    With l = floor(dimension / 2) + smoothness / 2 + 1 and t = r / scale they are (1 - t)^(l+1) (1 + (l+1) t) for C2 and
+    (1 - t)^(l+2) (1 + (l+2) t + (l^2 + 4 l + 3) t^2 / 3) for C4.
+
+    Parameters
+    ----------
+    continuity : {2, 4}
+        Number of continuous derivatives.
+    scale : float
+        Radius of the support.
+    dimension : int
+        The kernel is positive definite in R^d for d up to this number.
+    """
+
+    def __init__(self, continuity: int = 2, scale: float = 1.0, dimension: int = 3):
+        self.continuity = continuity
+        self.scale = scale
+        self.dimension = dimension
+
+    @classmethod
+    def examples(cls):
+        return [cls(2, 1.7), cls(4, 1.7)]
+
+    @property
+    def smoothness(self):
+        return self.continuity
+
+    @property
+    def max_dimension(self):
+        return self.dimension
+
+    def for_dimension(self, dimension):
+        if dimension > self.dimension:
+            raise ValueError(
+                f"{self!r} is positive definite up to dimension {self.dimension}, and X has {dimension} columns: set dimension={dimension}."
+            )
+        return self
+
+    def _h(self, s, k):
+        if self.continuity not in (2, 4):
+            raise ValueError(f"continuity must be 2 or 4, got {self.continuity!r}.")
+        degree = self.dimension // 2 + self.continuity // 2 + 1
+        if self.continuity == 2:
+            exponent, coefficients = degree + 1, [1.0, degree + 1.0]
+        else:
+            exponent, coefficients = degree + 2, [1.0, degree + 2.0, (degree**2 + 4 * degree + 3) / 3]
+        return _truncated_power(np.sqrt(s), exponent, np.array(coefficients), k)
+
+
+def _reverse_bessel(p: int) -> np.ndarray:
+    """Coefficients of theta_p, lowest first: sqrt(2 / pi) z^(p + 1/2) K_(p + 1/2)(z) = theta_p(z) exp(-z)."""
+    f = math.factorial
+    return np.array([f(p + j) / (f(j) * f(p - j) * 2.0**j) for j in range(p, -1, -1)])
+
+
+def _matern_profile(s: np.ndarray, p: int, k: int) -> np.ndarray:
+    """k-th derivative in s = z^2 of z^nu K_nu(z) (times sqrt(2 / pi)), nu = p + 1/2: each one lowers nu by one and multiplies by -1/2."""
+    z = np.sqrt(s)
+    lowered = p - k
+    if lowered >= 0:
+        values = polynomial.polyval(z, _reverse_bessel(lowered))
+    else:  # K_(-nu) = K_nu
+        values = polynomial.polyval(z, _reverse_bessel(-lowered - 1)) * safe_power(z, 2 * lowered + 1)
+    return (-0.5) ** k * values * np.exp(-z)
+
+
+def _truncated_power(t: np.ndarray, exponent: int, coefficients: np.ndarray, k: int) -> np.ndarray:
+    """k-th derivative in t^2 of (1 - t)_+^exponent P(t): differentiate (1 - t)^e P(t) t^-q by hand, k times."""
+    shift = 0
+    for _ in range(k):
+        slope = polynomial.polysub(polynomial.polymulx(polynomial.polyder(coefficients)), shift * coefficients)
+        coefficients = polynomial.polysub(polynomial.polymul([1.0, -1.0], slope), exponent * polynomial.polymulx(coefficients))
+        exponent, shift, coefficients = exponent - 1, shift + 2, 0.5 * coefficients
+        while shift and abs(coefficients[0]) < 1e-12 * np.abs(coefficients).max():
+            shift, coefficients = shift - 1, coefficients[1:]
+    inside = np.maximum(1.0 - t, 0.0)
+    return np.where(t < 1, inside**exponent, 0.0) * polynomial.polyval(t, coefficients) * safe_power(t, -shift)

@@ -1,0 +1,46 @@
+"""Estimates before allocation: how much memory there is, and an error that names the alternative when it is not enough."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+class NotEnoughMemoryError(MemoryError, ValueError):
+    """A computation would not fit into memory; raised before anything is allocated."""
+
+
+def available_bytes() -> int | None:
+    """Memory that can still be allocated: of the machine or of the container, whichever is less. None if unknown."""
+    limits = [_from_meminfo(), _from_cgroup()]
+    known = [limit for limit in limits if limit is not None]
+    return min(known) if known else None
+
+
+def require_memory(needed: int, purpose: str, advice: str) -> None:
+    """Raise NotEnoughMemoryError if ``needed`` bytes are not available."""
+    available = available_bytes()
+    if available is not None and needed > available:
+        raise NotEnoughMemoryError(f"{purpose} needs about {needed / 2**30:.1f} GiB of memory, and {available / 2**30:.1f} GiB are available: {advice}")
+
+
+def _from_meminfo() -> int | None:
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def _from_cgroup() -> int | None:
+    try:
+        limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()
+        used = Path("/sys/fs/cgroup/memory.current").read_text().strip()
+        return None if limit == "max" else int(limit) - int(used)
+    except (OSError, ValueError):
+        return None

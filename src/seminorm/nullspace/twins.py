@@ -1,0 +1,178 @@
+"""From conditionally positive definite to positive definite kernels (seed 004, theorem 5.4.2; seed 001, 8-10)."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import clone
+
+from ..kernels.base import Kernel
+from ..kernels.conditional_radial import ThinPlate
+from .linear_algebra import independent_columns, unisolvent_subset
+from .spaces import NullSpace, null_space_for
+
+
+class LagrangeBasis(NullSpace):
+    """The basis of a null space that is 1 at one of the given points and 0 at the others (seed 004, 5.18).
+
+    Parameters
+    ----------
+    space : NullSpace
+        The space; it is fitted on the points.
+    points : array (r, d)
+        As many points as the space has dimensions, in general position (unisolvent).
+    """
+
+    def __init__(self, space: NullSpace, points):
+        self.space = space
+        self.points = points
+
+    @property
+    def degree(self):
+        return self.space.degree
+
+    def fit(self, X=None, y=None):
+        points = np.asarray(self.points, dtype=float)
+        self.space_ = clone(self.space).fit(points)
+        values = self.space_(points)
+        if values.shape[0] != values.shape[1] or independent_columns(values, self.space_.resolution) is not None:
+            raise ValueError(
+                f"points must be {values.shape[1]} points that determine the {values.shape[1]} functions of the null space, got {len(points)} "
+                "that do not: seminorm.nullspace.unisolvent_subset chooses some from the data."
+            )
+        self.coef_ = np.linalg.inv(values)
+        return self
+
+    def derivative(self, X, times):
+        return np.moveaxis(np.tensordot(self.space_.derivative(X, times), self.coef_, axes=(1, 0)), -1, 1)
+
+
+class Twin(Kernel):
+    """The positive (semi-)definite twin of a conditionally positive definite kernel.
+
+    With the Lagrange basis l_1 .. l_r of the null space on unisolvent points z_1 .. z_r,
+
+        H(x, y) = phi(x, y) - sum_i l_i(x) phi(z_i, y) - sum_i phi(x, z_i) l_i(y) + sum_ij l_i(x) phi(z_i, z_j) l_j(y)
+
+    is positive semi-definite and vanishes at the points; K = H + sum_i l_i(x) l_i(y) is positive definite. Either can be used in
+    any scikit-learn estimator that takes a kernel.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The conditionally positive definite kernel.
+    points : array (r, d)
+        Unisolvent points; :meth:`from_data` chooses them.
+    null_space : NullSpace, degree or "auto"
+        As in the estimators.
+    definite : bool
+        K if true, H if false.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from seminorm.kernels import ThinPlate
+    >>> from seminorm.nullspace import Twin
+    >>> from sklearn.svm import SVR
+    >>> X = np.random.default_rng(0).random((30, 2))
+    >>> twin = Twin.from_data(ThinPlate(), X)
+    >>> SVR(kernel=twin).fit(X, X[:, 0]).predict(X).shape
+    (30,)
+    """
+
+    def __init__(self, kernel: Kernel, points, null_space="auto", definite: bool = True):
+        self.kernel = kernel
+        self.points = points
+        self.null_space = null_space
+        self.definite = definite
+
+    @classmethod
+    def from_data(cls, kernel: Kernel, X, null_space="auto", definite: bool = True) -> Twin:
+        """The twin on a well-conditioned unisolvent subset of the rows of X."""
+        X = np.asarray(X, dtype=float)
+        space = null_space_for(null_space, kernel.for_dimension(X.shape[1]), X)
+        return cls(kernel, X[unisolvent_subset(space(X))], null_space, definite)
+
+    @property
+    def smoothness(self):
+        return self.kernel.smoothness
+
+    @property
+    def max_dimension(self):
+        return self.kernel.max_dimension
+
+    def for_dimension(self, dimension):
+        return Twin(self.kernel.for_dimension(dimension), self.points, self.null_space, self.definite)
+
+    def _sides(self, X, times: int):
+        """Derivatives of L (Lagrange functions) and of B such that the twin is phi + L B' + B L'."""
+        points = np.asarray(self.points, dtype=float)
+        if points.ndim != 2 or points.shape[1] != X.shape[1]:
+            raise ValueError(f"points must have as many columns as X ({X.shape[1]}), got shape {points.shape}.")
+        space = null_space_for(self.null_space, self.kernel, points)
+        lagrange = LagrangeBasis(space, points).fit().derivative(X, times)
+        core = 0.5 * (self.kernel(points) + (np.eye(len(points)) if self.definite else 0.0))
+        half = np.moveaxis(np.tensordot(lagrange, core, axes=(1, 0)), -1, 1)
+        return lagrange, half - self.kernel.derivative(X, points, x=times)
+
+    def _matrix(self, X, Y):
+        matrix = self.kernel._matrix(X, Y)
+        lagrange, rest = self._sides(X, 0)
+        if Y is None:
+            correction = lagrange @ rest.T
+            matrix += correction
+            matrix += correction.T
+            return matrix
+        lagrange_y, rest_y = self._sides(Y, 0)
+        matrix += lagrange @ rest_y.T
+        matrix += rest @ lagrange_y.T
+        return matrix
+
+    def _diag(self, X):
+        lagrange, rest = self._sides(X, 0)
+        return self.kernel._diag(X) + 2.0 * np.einsum("ij,ij->i", lagrange, rest)
+
+    def _derivative(self, X, Y, x, y):
+        (left_l, left_r), (right_l, right_r) = self._sides(X, x), self._sides(Y, y)
+        first, second = "abcd"[:x], "efgh"[:y]
+        rule = f"nq{first},mq{second}->nm{first}{second}"
+        return self.kernel._derivative(X, Y, x, y) + np.einsum(rule, left_l, right_r) + np.einsum(rule, left_r, right_l)
+
+
+class ThinPlateTwin(Kernel):
+    """The semi-definite twin of the thin plate on 0, e_1 / sqrt 2, ..., e_d / sqrt 2 in closed form (seed 004, 5.19).
+
+    The kernel vanishes at these points and behaves better away from them: ``shift`` is added to every coordinate of the inputs first.
+
+    Parameters
+    ----------
+    shift : float
+        Added to every coordinate.
+    """
+
+    def __init__(self, shift: float = 0.0):
+        self.shift = shift
+
+    @property
+    def smoothness(self):
+        return ThinPlate().smoothness
+
+    def _sides(self, X):
+        X = X + self.shift
+        corners = np.vstack([np.zeros(X.shape[1]), np.eye(X.shape[1]) / np.sqrt(2.0)])
+        plate = ThinPlate()._matrix(X, corners)
+        total = X.sum(axis=1)
+        return X, total, total - np.sqrt(0.5), plate[:, 0], plate[:, 1:]
+
+    def _matrix(self, X, Y):
+        X, total, check, origin, corners = self._sides(X)
+        Y, total_y, check_y, origin_y, corners_y = (X, total, check, origin, corners) if Y is None else self._sides(Y)
+        # (5.19) is phi(x, y) + S(x, y) + S(y, x)
+        forward = np.sqrt(2.0) * np.outer(check, origin_y) + 0.5 * np.log(2.0) * np.outer(check, total_y) - np.sqrt(2.0) * corners @ Y.T
+        if Y is X:
+            return ThinPlate()._matrix(X, None) + forward + forward.T
+        backward = np.sqrt(2.0) * np.outer(check_y, origin) + 0.5 * np.log(2.0) * np.outer(check_y, total) - np.sqrt(2.0) * corners_y @ X.T
+        return ThinPlate()._matrix(X, Y) + forward + backward.T
+
+    def _diag(self, X):
+        X, total, check, origin, corners = self._sides(X)
+        return 2.0 * (np.sqrt(2.0) * check * origin + 0.5 * np.log(2.0) * check * total - np.sqrt(2.0) * np.einsum("ij,ij->i", corners, X))

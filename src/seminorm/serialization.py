@@ -1,0 +1,103 @@
+"""Saving kernels, null spaces and functions to one npz file that is safe to load: arrays and a JSON description, no pickle."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import tempfile
+from numbers import Integral, Real
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+_PACKAGE = __package__
+_DESCRIPTION = "description"
+_MODULES = ("kernels", "nullspace")
+
+
+def save_npz(path, content: dict) -> Path:
+    """Write nested dicts, lists, numbers, strings, arrays, kernels and null spaces; the file appears whole or not at all."""
+    path = Path(path)
+    arrays: dict[str, np.ndarray] = {}
+    description = json.dumps(_describe(content, arrays))
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            np.savez(file, **{_DESCRIPTION: np.array(description)}, **arrays)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+    return path
+
+
+def load_npz(path) -> dict:
+    """Read what :func:`save_npz` wrote."""
+    with np.load(path, allow_pickle=False) as file:
+        if _DESCRIPTION not in file:
+            raise ValueError(f"{path} was not written by {_PACKAGE}: it holds no description.")
+        return _build(json.loads(str(file[_DESCRIPTION])), file)
+
+
+def _describe(value, arrays: dict):
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        return float(value)
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        name = f"array{len(arrays)}"
+        arrays[name] = value
+        return {"kind": "array", "name": name}
+    if sparse.issparse(value):
+        value = sparse.csr_array(value)
+        return {"kind": "sparse", "items": [_describe(item, arrays) for item in (value.data, value.indices, value.indptr, np.array(value.shape))]}
+    if isinstance(value, (list, tuple)):
+        return {"kind": type(value).__name__, "items": [_describe(item, arrays) for item in value]}
+    if isinstance(value, dict):
+        return {"kind": "dict", "items": {key: _describe(item, arrays) for key, item in value.items()}}
+    module = type(value).__module__
+    if isinstance(value, BaseEstimator) and module.split(".")[:2] in [[_PACKAGE, allowed] for allowed in _MODULES]:
+        fitted = {key: item for key, item in vars(value).items() if key.endswith("_")}
+        return {
+            "kind": "object",
+            "module": module.removeprefix(_PACKAGE + "."),
+            "class": type(value).__name__,
+            "parameters": _describe(value.get_params(deep=False), arrays),
+            "fitted": _describe(fitted, arrays),
+        }
+    raise ValueError(
+        f"{value!r} cannot be saved without pickle (Python functions and foreign objects cannot): use pickle, or a kernel and null space of {_PACKAGE}."
+    )
+
+
+def _build(value, arrays):
+    if not isinstance(value, dict):
+        return value
+    kind = value["kind"]
+    if kind == "array":
+        return arrays[value["name"]]
+    if kind == "sparse":
+        *parts, shape = (_build(item, arrays) for item in value["items"])
+        return sparse.csr_array(tuple(parts), shape=tuple(shape))
+    if kind in ("list", "tuple"):
+        return {"list": list, "tuple": tuple}[kind](_build(item, arrays) for item in value["items"])
+    if kind == "dict":
+        return {key: _build(item, arrays) for key, item in value["items"].items()}
+    built = _class(value["module"], value["class"])(**_build(value["parameters"], arrays))
+    for key, item in _build(value["fitted"], arrays).items():
+        setattr(built, key, item)
+    return built
+
+
+def _class(module: str, name: str) -> type:
+    if module.split(".")[0] not in _MODULES or name.startswith("_"):
+        raise ValueError(f"the file names {module}.{name}, which is not a kernel or null space of {_PACKAGE}: it may be damaged or forged.")
+    found = getattr(importlib.import_module(f"{_PACKAGE}.{module}"), name, None)
+    if not (isinstance(found, type) and issubclass(found, BaseEstimator)):
+        raise ValueError(f"the file names {module}.{name}, which this version of {_PACKAGE} does not have.")
+    return found
