@@ -1,4 +1,6 @@
-"""Kernel methods whose regulariser is a semi-norm: it measures roughness, leaves simple functions free, and knows its symmetries."""
+"""Kernel methods whose regulariser is a semi-norm: it measures roughness, leaves simple functions free, and knows its
+symmetries.
+"""
 
 from __future__ import annotations
 

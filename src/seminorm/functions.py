@@ -1,7 +1,7 @@
 """Functions: the answer of every method here, with value, gradient, Hessian and semi-norm.
 
-An :class:`Expansion` is exact and dense, f = sum_i dual_coef[i] L_i phi(., x_i) + sum_j null_coef[j] p_j, where the L_i are linear
-functionals (:class:`Functional`): point values, gradient components, or weighted combinations of them.
+An :class:`Expansion` is exact and dense, f = sum_i dual_coef[i] L_i phi(., x_i) + sum_j null_coef[j] p_j, where the
+L_i are linear functionals (:class:`Functional`): point values, gradient components, or weighted combinations of them.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Function(Protocol):
 class Functional:
     """Linear functionals of a function: combinations of its derivatives of one order at given points.
 
-    (L f)_i = sum_j matrix[i, j] D_j, where D lists the derivatives of the given order at the points (values for order 0; for
-    order 1 all d components of the first point, then of the second, ...).
+    (L f)_i = sum_j matrix[i, j] D_j, where D lists the derivatives of the given order at the points (values for order
+    0; for order 1 all d components of the first point, then of the second, ...).
 
     Parameters
     ----------
@@ -65,7 +65,10 @@ class Functional:
             raise ValueError(f"points must have shape (m, d), got {self.points.shape}.")
         width = len(self.points) * self.points.shape[1] ** order
         if matrix is not None and matrix.shape[1] != width:
-            raise ValueError(f"matrix must have {width} columns, one for each derivative of order {order} at each point, got shape {matrix.shape}.")
+            raise ValueError(
+                f"matrix must have {width} columns, one for each derivative of order {order} at each point, got "
+                f"shape {matrix.shape}."
+            )
 
     @property
     def size(self) -> int:
@@ -90,7 +93,9 @@ class Functional:
 
 
 def gram(kernel: Kernel, functionals: Sequence[Functional]) -> np.ndarray:
-    """The matrix L_i L_j phi (seed 004, lemma 4.3.1): the first functional acts on the first argument, the second on the second."""
+    """The matrix L_i L_j phi (seed 004, lemma 4.3.1): the first functional acts on the first argument, the second on
+    the second.
+    """
     if len(functionals) == 1 and functionals[0].order == 0 and functionals[0].matrix is None:
         return kernel(functionals[0].points)
     ends = np.cumsum([functional.size for functional in functionals])
@@ -121,7 +126,9 @@ def design(space: NullSpace, functionals: Sequence[Functional]) -> np.ndarray:
 
 def _block(kernel: Kernel, first: Functional, second: Functional) -> np.ndarray:
     tensor = kernel.derivative(first.points, second.points, x=first.order, y=second.order)
-    tensor = np.moveaxis(tensor, 1, 1 + first.order)  # (points, derivatives of the first, points, derivatives of the second)
+    tensor = np.moveaxis(
+        tensor, 1, 1 + first.order
+    )  # (points, derivatives of the first, points, derivatives of the second)
     rows = len(first.points) * first.points.shape[1] ** first.order
     block = first.combine(tensor.reshape(rows, -1))
     return second.combine(block.T).T
@@ -149,11 +156,15 @@ class Expansion:
         self.null_coef = np.asarray(null_coef, dtype=float)
         size = sum(functional.size for functional in self.functionals)
         if len(self.dual_coef) != size or self.dual_coef.shape[1:] != self.null_coef.shape[1:]:
-            raise ValueError(f"dual_coef must have {size} rows and null_coef as many columns, got shapes {self.dual_coef.shape} and {self.null_coef.shape}.")
+            raise ValueError(
+                f"dual_coef must have {size} rows and null_coef as many columns, got shapes {self.dual_coef.shape} "
+                f"and {self.null_coef.shape}."
+            )
 
     def __repr__(self):
+        terms = f"{len(self.dual_coef)} kernel terms, {len(self.null_coef)} null-space terms"
         outputs = "" if self.dual_coef.ndim == 1 else f", {self.dual_coef.shape[1]} outputs"
-        return f"<Expansion of {self.kernel!r}: {len(self.dual_coef)} kernel terms, {len(self.null_coef)} null-space terms{outputs}>"
+        return f"<Expansion of {self.kernel!r}: {terms}{outputs}>"
 
     def __call__(self, X) -> np.ndarray:
         """Values at X: (n,), or (n, k) for k outputs."""
@@ -218,7 +229,9 @@ class Expansion:
                 tensor = self.kernel.derivative(chunk, f.points, x=times, y=f.order)
                 coefficients = f.spread(dual[start : start + f.size])
                 contracted = [1, *range(2 + times, 2 + times + f.order)]
-                result[begin : begin + step] += np.tensordot(tensor, coefficients, axes=(contracted, range(1 + f.order)))
+                result[begin : begin + step] += np.tensordot(
+                    tensor, coefficients, axes=(contracted, range(1 + f.order))
+                )
                 start += f.size
             if with_null_space and len(null):
                 basis = self.null_space.derivative(chunk, times)

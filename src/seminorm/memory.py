@@ -1,4 +1,6 @@
-"""Estimates before allocation: how much memory there is, and an error that names the alternative when it is not enough."""
+"""Estimates before allocation: how much memory there is, and an error that names the alternative when it is not
+enough.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,10 @@ def require_memory(needed: int, purpose: str, advice: str) -> None:
     """Raise NotEnoughMemoryError if ``needed`` bytes are not available."""
     available = available_bytes()
     if available is not None and needed > available:
-        raise NotEnoughMemoryError(f"{purpose} needs about {needed / 2**30:.1f} GiB of memory, and {available / 2**30:.1f} GiB are available: {advice}")
+        raise NotEnoughMemoryError(
+            f"{purpose} needs about {needed / 2**30:.1f} GiB of memory, and {available / 2**30:.1f} GiB are "
+            f"available: {advice}"
+        )
 
 
 def _from_meminfo() -> int | None:

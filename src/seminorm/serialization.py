@@ -1,4 +1,6 @@
-"""Saving kernels, null spaces and functions to one npz file that is safe to load: arrays and a JSON description, no pickle."""
+"""Saving kernels, null spaces and functions to one npz file that is safe to load: arrays and a JSON description, no
+pickle.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ _MODULES = ("kernels", "nullspace")
 
 
 def save_npz(path, content: dict) -> Path:
-    """Write nested dicts, lists, numbers, strings, arrays, kernels and null spaces; the file appears whole or not at all."""
+    """Write nested dicts, lists, numbers, strings, arrays, kernels and null spaces; the file appears whole or not at
+    all.
+    """
     path = Path(path)
     arrays: dict[str, np.ndarray] = {}
     description = json.dumps(_describe(content, arrays))
@@ -55,7 +59,12 @@ def _describe(value, arrays: dict):
         return {"kind": "array", "name": name}
     if sparse.issparse(value):
         value = sparse.csr_array(value)
-        return {"kind": "sparse", "items": [_describe(item, arrays) for item in (value.data, value.indices, value.indptr, np.array(value.shape))]}
+        return {
+            "kind": "sparse",
+            "items": [
+                _describe(item, arrays) for item in (value.data, value.indices, value.indptr, np.array(value.shape))
+            ],
+        }
     if isinstance(value, (list, tuple)):
         return {"kind": type(value).__name__, "items": [_describe(item, arrays) for item in value]}
     if isinstance(value, dict):
@@ -71,7 +80,8 @@ def _describe(value, arrays: dict):
             "fitted": _describe(fitted, arrays),
         }
     raise ValueError(
-        f"{value!r} cannot be saved without pickle (Python functions and foreign objects cannot): use pickle, or a kernel and null space of {_PACKAGE}."
+        f"{value!r} cannot be saved without pickle (Python functions and foreign objects cannot): use pickle, or a "
+        f"kernel and null space of {_PACKAGE}."
     )
 
 
@@ -96,7 +106,10 @@ def _build(value, arrays):
 
 def _class(module: str, name: str) -> type:
     if module.split(".")[0] not in _MODULES or name.startswith("_"):
-        raise ValueError(f"the file names {module}.{name}, which is not a kernel or null space of {_PACKAGE}: it may be damaged or forged.")
+        raise ValueError(
+            f"the file names {module}.{name}, which is not a kernel or null space of {_PACKAGE}: it may be damaged "
+            "or forged."
+        )
     found = getattr(importlib.import_module(f"{_PACKAGE}.{module}"), name, None)
     if not (isinstance(found, type) and issubclass(found, BaseEstimator)):
         raise ValueError(f"the file names {module}.{name}, which this version of {_PACKAGE} does not have.")

@@ -15,9 +15,9 @@ from ..kernels.base import Kernel
 class Observations:
     """N observed functionals with targets (N, k) and positive weights (N,).
 
-    ``groups[i]`` says which observed value sample i went into: samples at the same point are merged into one observation with
-    their weighted mean and the sum of their weights, which changes no fit, and makes "leave one out" leave out a point rather than
-    one of its copies. Samples of weight zero are left out (-1).
+    ``groups[i]`` says which observed value sample i went into: samples at the same point are merged into one
+    observation with their weighted mean and the sum of their weights, which changes no fit, and makes "leave one out"
+    leave out a point rather than one of its copies. Samples of weight zero are left out (-1).
     """
 
     functionals: list[Functional]
@@ -54,37 +54,51 @@ def _merge_duplicates(X, y, weights):
 
 
 def _gradient_observations(gradients, X, outputs: int, kernel: Kernel):
-    """Functionals, targets and weights from ``G``, ``(points, G)`` or ``(points, G, weights)``; NaN marks components that were not observed."""
+    """Functionals, targets and weights from ``G``, ``(points, G)`` or ``(points, G, weights)``; NaN marks components
+    that were not observed.
+    """
     if kernel.smoothness < 2:
         d = X.shape[1]
         raise ValueError(
-            f"gradients need a kernel that is twice differentiable where its arguments coincide, and {kernel!r} is not: use Polyharmonic(m={(d + 2) // 2 + 1}) "
+            f"gradients need a kernel that is twice differentiable where its arguments coincide, and {kernel!r} is "
+            f"not: use Polyharmonic(m={(d + 2) // 2 + 1}) "
             f"(2 m > d + 2 for d = {d}), Matern(2.5), Gaussian() or Multiquadric()."
         )
     points, values, weights = _parts(gradients, X)
     points = check_array(points, dtype=np.float64, input_name="gradients (points)")
-    values = check_array(values, dtype=np.float64, allow_nd=True, ensure_all_finite="allow-nan", ensure_2d=False, input_name="gradients")
+    values = check_array(
+        values, dtype=np.float64, allow_nd=True, ensure_all_finite="allow-nan", ensure_2d=False, input_name="gradients"
+    )
     expected = [(len(points), X.shape[1])] if outputs == 1 else []
     expected.append((len(points), outputs, X.shape[1]))
     if points.shape[1] != X.shape[1] or values.shape not in expected:
         raise ValueError(
-            f"gradients must have shape {' or '.join(map(str, expected))} (NaN where not observed), or be (points, gradients) with points (m, {X.shape[1]}), "
+            f"gradients must have shape {' or '.join(map(str, expected))} (NaN where not observed), or be (points, "
+            f"gradients) with points (m, {X.shape[1]}), "
             f"got gradients of shape {values.shape} at points of shape {points.shape}."
         )
     values = np.moveaxis(values.reshape(len(points), outputs, X.shape[1]), 1, 2)  # (m, d, k)
     missing = np.isnan(values)
     if (missing.any(axis=2) != missing.all(axis=2)).any():
         raise ValueError("gradients must be observed (or NaN) for all outputs of a point alike.")
-    weights = np.ones(len(points)) if weights is None else np.broadcast_to(np.asarray(weights, dtype=float), len(points))
+    weights = (
+        np.ones(len(points)) if weights is None else np.broadcast_to(np.asarray(weights, dtype=float), len(points))
+    )
     if not np.isfinite(weights).all() or (weights < 0).any():
         raise ValueError("gradients: the weights must be finite and not negative.")
     observed = ~missing.any(axis=2) & (weights > 0)[:, None]
-    return Functional.gradients(points, observed), values[observed], np.broadcast_to(weights[:, None], observed.shape)[observed]
+    return (
+        Functional.gradients(points, observed),
+        values[observed],
+        np.broadcast_to(weights[:, None], observed.shape)[observed],
+    )
 
 
 def _parts(gradients, X):
     if not isinstance(gradients, tuple):
         return X, gradients, None
     if len(gradients) not in (2, 3):
-        raise ValueError(f"gradients must be an array, (points, array) or (points, array, weights), got a tuple of {len(gradients)}.")
+        raise ValueError(
+            f"gradients must be an array, (points, array) or (points, array, weights), got a tuple of {len(gradients)}."
+        )
     return gradients if len(gradients) == 3 else (*gradients, None)

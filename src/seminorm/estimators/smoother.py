@@ -13,7 +13,8 @@ from ..functions import Expansion, cross, design, gram
 from ..kernels import Kernel, NegativeDistance, ThinPlate
 from ..memory import require_memory
 from ..nullspace import Twin, identifiable, null_space_for
-from ..solvers.ridge import CRITERIA, Choice, Factor, ReducedSystem, choose_alpha, generalised_cross_validation, restricted_likelihood
+from ..solvers.ridge import Factor, ReducedSystem
+from ..solvers.selection import CRITERIA, solve
 from .observations import collect_observations
 
 _CHUNK_COLUMNS = 1024
@@ -23,24 +24,26 @@ _LOW_DIMENSION = 10
 class Smoother(RegressorMixin, BaseEstimator):
     """Minimise alpha |f|^2 + sum_i w_i (f(x_i) - y_i)^2 over the kernel's space and its null space.
 
-    With a conditionally positive definite kernel this is a smoothing spline, with a positive definite one kernel ridge regression;
-    both are the posterior mean of a Gaussian process (with an improper prior on the null space: universal kriging). The one parameter
-    is chosen automatically.
+    With a conditionally positive definite kernel this is a smoothing spline, with a positive definite one kernel
+    ridge regression; both are the posterior mean of a Gaussian process (with an improper prior on the null space:
+    universal kriging). The one parameter is chosen automatically.
 
     Parameters
     ----------
     kernel : Kernel, optional
-        Any kernel of :mod:`seminorm.kernels`; ``ThinPlate()`` if left out. (In more than ten dimensions with fewer than two points for
-        each of its d + 1 free functions it is ``NegativeDistance()``, which leaves only the constant free. ``kernel_`` tells.)
+        Any kernel of :mod:`seminorm.kernels`; ``ThinPlate()`` if left out. (In more than ten dimensions with fewer
+        than two points for each of its d + 1 free functions it is ``NegativeDistance()``, which leaves only the
+        constant free. ``kernel_`` tells.)
     alpha : "auto", float or array of float
         Weight of the squared semi-norm; 0 interpolates. "auto" minimises the criterion, an array names the candidates.
     criterion : {"gcv", "loo", "reml"}
         How alpha is chosen: generalised cross-validation, leave-one-out, or restricted maximum likelihood.
     null_space : "auto", None, int, sequence of int, callable, transformer or NullSpace
-        What is left free: by default the polynomials of the kernel's ``null_degree``; a degree; the constant and some columns;
-        features of your own. See :mod:`seminorm.nullspace`.
+        What is left free: by default the polynomials of the kernel's ``null_degree``; a degree; the constant and some
+        columns; features of your own. See :mod:`seminorm.nullspace`.
     prior_variance : "auto" or float
-        Variance of the Gaussian process in units of the kernel, for ``return_std`` and ``sample``; estimated by default.
+        Variance of the Gaussian process in units of the kernel, for ``return_std`` and ``sample``; estimated by
+        default.
     verbose : bool
         Show progress.
 
@@ -55,7 +58,8 @@ class Smoother(RegressorMixin, BaseEstimator):
     edf_ : float
         Effective degrees of freedom, the trace of the map from data to fitted values.
     loo_ : array
-        Leave-one-out residuals y_i - f(x_i) with f fitted without the point x_i, in closed form (computed when first asked for).
+        Leave-one-out residuals y_i - f(x_i) with f fitted without the point x_i, in closed form (computed when first
+        asked for).
     dual_coef_, null_coef_ : arrays
         Coefficients of the kernel and of the null space.
     prior_variance_, noise_variance_ : float or array
@@ -74,7 +78,15 @@ class Smoother(RegressorMixin, BaseEstimator):
     >>> mean, std = model.predict(X[:3], return_std=True)
     """
 
-    def __init__(self, kernel: Kernel | None = None, alpha="auto", criterion: str = "gcv", null_space="auto", prior_variance="auto", verbose: bool = False):
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        alpha="auto",
+        criterion: str = "gcv",
+        null_space="auto",
+        prior_variance="auto",
+        verbose: bool = False,
+    ):
         self.kernel = kernel
         self.alpha = alpha
         self.criterion = criterion
@@ -92,8 +104,8 @@ class Smoother(RegressorMixin, BaseEstimator):
         sample_weight : array (n,), optional
             Inverse noise variances up to a common factor, or numbers of repetitions.
         gradients : array, (points, array) or (points, array, weights), optional
-            Observed gradients at X, or at points of their own: shape (m, d), or (m, k, d) for k outputs; NaN marks components that
-            were not observed. Weights are relative to those of the values.
+            Observed gradients at X, or at points of their own: shape (m, d), or (m, k, d) for k outputs; NaN marks
+            components that were not observed. Weights are relative to those of the values.
         """
         X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
         self._check_parameters()
@@ -106,13 +118,13 @@ class Smoother(RegressorMixin, BaseEstimator):
         self._observed = collect_observations(X, self._y, weights, gradients, self.kernel_)
         self.null_space_ = null_space_for(self.null_space, self.kernel_, self._observed.functionals[0].points)
         self._check_observations(int((weights > 0).sum()))
-        self._forget()
+        self.__dict__.pop("_loo", None)
         self._identifiable = identifiable(self.null_space_, design(self.null_space_, self._observed.functionals))
         self._solve()
         return self
 
     def predict(self, X, return_std: bool = False):
-        """Values at X; with ``return_std`` also the posterior standard deviation of the function (without the noise)."""
+        """Values at X; with ``return_std`` also the posterior standard deviation of f (without the noise)."""
         X = self._check_points(X)
         mean = self.function_(X)
         if not return_std:
@@ -132,7 +144,8 @@ class Smoother(RegressorMixin, BaseEstimator):
     def sample(self, X, n_samples: int = 1, *, prior: bool = False, random_state=None) -> np.ndarray:
         """Values at X of functions drawn from the posterior, or from the prior modulo the null space.
 
-        A draw from the prior is fixed by letting it vanish at unisolvent points of X: any function of the null space may be added.
+        A draw from the prior is fixed by letting it vanish at unisolvent points of X: any function of the null space
+        may be added.
 
         Returns
         -------
@@ -142,7 +155,11 @@ class Smoother(RegressorMixin, BaseEstimator):
         rng = check_random_state(random_state)
         variance = np.atleast_1d(self._known_prior_variance())
         if prior:
-            covariance = Twin.from_data(self.kernel_, X, self.null_space, definite=False)(X) if len(self.null_coef_) else self.kernel_(X)
+            covariance = (
+                Twin.from_data(self.kernel_, X, self.null_space, definite=False)(X)
+                if len(self.null_coef_)
+                else self.kernel_(X)
+            )
             mean = np.zeros((len(X), len(variance)))
         else:
             covariance = self._posterior(X, self.kernel_(X), diagonal=False)
@@ -183,9 +200,20 @@ class Smoother(RegressorMixin, BaseEstimator):
                 raise ValueError(f"alpha must be 'auto', a number >= 0 or an array of candidates, got {self.alpha!r}.")
         else:
             alphas = np.asarray(self.alpha, dtype=float)
-            if alphas.ndim > 1 or alphas.size == 0 or not np.isfinite(alphas).all() or (alphas < 0).any() or (alphas.ndim == 1 and (alphas == 0).any()):
-                raise ValueError(f"alpha must be >= 0 (0 interpolates), and candidates positive, got {self.alpha!r}: use alpha='auto' to have it chosen.")
-        if self.prior_variance != "auto" and not (isinstance(self.prior_variance, Real) and 0 < self.prior_variance < np.inf):
+            if (
+                alphas.ndim > 1
+                or alphas.size == 0
+                or not np.isfinite(alphas).all()
+                or (alphas < 0).any()
+                or (alphas.ndim == 1 and (alphas == 0).any())
+            ):
+                raise ValueError(
+                    f"alpha must be >= 0 (0 interpolates), and candidates positive, got {self.alpha!r}: use "
+                    "alpha='auto' to have it chosen."
+                )
+        if self.prior_variance != "auto" and not (
+            isinstance(self.prior_variance, Real) and 0 < self.prior_variance < np.inf
+        ):
             raise ValueError(f"prior_variance must be 'auto' or a positive number, got {self.prior_variance!r}.")
 
     def _check_observations(self, n_values: int):
@@ -193,17 +221,21 @@ class Smoother(RegressorMixin, BaseEstimator):
         dimension = self.null_space_(points[:1]).shape[1]
         if size < dimension:
             raise ValueError(
-                f"X has n_samples={size} distinct observations, fewer than the dimension {dimension} of the null space: give more points, a smaller "
-                "null_space, or a kernel of lower order (NegativeDistance leaves only the constant free, Gaussian nothing)."
+                f"X has n_samples={size} distinct observations, fewer than the dimension {dimension} of the null "
+                "space: give more points, a smaller "
+                "null_space, or a kernel of lower order (NegativeDistance leaves only the constant free, Gaussian "
+                "nothing)."
             )
         if self._fixed_alpha() == 0 and len(points) < n_values:
             raise ValueError(
-                f"alpha=0 interpolates, and X has {n_values - len(points)} duplicated points: remove them (np.unique(X, axis=0)), or use alpha > 0 or 'auto'."
+                f"alpha=0 interpolates, and X has {n_values - len(points)} duplicated points: remove them "
+                "(np.unique(X, axis=0)), or use alpha > 0 or 'auto'."
             )
         require_memory(
             3 * 8 * size**2,
             f"a dense fit of {size} observations",
-            "fit a subset, or use the field estimators (seminorm.fields), which take millions of points in up to four dimensions.",
+            "fit a subset, or use the field estimators (seminorm.fields), which take millions of points in up to "
+            "four dimensions.",
         )
 
     def _fixed_alpha(self) -> float | None:
@@ -219,49 +251,25 @@ class Smoother(RegressorMixin, BaseEstimator):
 
     def _solve(self):
         system = self._reduced_system()
-        if system.size == system.rank:
-            chosen = self._null_space_only(system)
-        elif self._fixed_alpha() is None:
-            chosen = choose_alpha(system, self.criterion, None if isinstance(self.alpha, str) else self.alpha, verbose=self.verbose)
-        else:
-            chosen = self._at_fixed_alpha(system)
-        dual, null = system.coefficients(chosen.g)
+        solution = solve(system, None if isinstance(self.alpha, str) else self.alpha, self.criterion, self.verbose)
+        dual, null = system.coefficients(solution.g)
         null = null if self._identifiable is None else self._identifiable @ null
         self.dual_coef_, self.null_coef_ = (dual[:, 0], null[:, 0]) if self._single else (dual, null)
-        self.function_ = Expansion(self.kernel_, self._observed.functionals, self.dual_coef_, self.null_space_, self.null_coef_)
-        self.alpha_, self.alpha_path_ = chosen.alpha, chosen.path
-        self.edf_ = float(np.interp(chosen.alpha, chosen.path["alpha"], chosen.path["edf"]))
-        self._set_variances(chosen, system.size - system.rank)
-
-    def _null_space_only(self, system: ReducedSystem) -> Choice:
-        """As many observations as free functions: the null space interpolates, whatever alpha is."""
-        alpha = self._fixed_alpha() or 0.0
-        path = {"alpha": np.array([alpha]), "score": np.array([np.nan]), "edf": np.array([float(system.size)])}
-        return Choice(alpha, path, np.empty((0, system.z.shape[1])), None)
-
-    def _at_fixed_alpha(self, system: ReducedSystem) -> Choice:
-        alpha = self._fixed_alpha()
-        factor = self._cached_factor = Factor(system, alpha)
-        summary = factor.summary()
-        score = {
-            "gcv": lambda: generalised_cross_validation(summary, system.size),
-            "reml": lambda: restricted_likelihood(summary, system.size - system.rank),
-            "loo": lambda: np.array([(system.root**2 * factor.leave_one_out() ** 2).sum() / (system.root**2).sum()]),
-        }[self.criterion]()
-        path = {"alpha": np.array([alpha]), "score": score, "edf": system.size - alpha * summary.trace}
-        return Choice(alpha, path, factor.g, summary)
-
-    def _set_variances(self, chosen: Choice, degrees: int):
-        if self.prior_variance != "auto":
-            variance = np.full(self._y.shape[1], float(self.prior_variance))
-        else:
-            variance = chosen.summary.energy[0] / degrees if degrees else np.full(self._y.shape[1], np.nan)
+        self.function_ = Expansion(
+            self.kernel_, self._observed.functionals, self.dual_coef_, self.null_space_, self.null_coef_
+        )
+        self.alpha_, self.alpha_path_, self.edf_ = solution.alpha, solution.path, solution.edf
+        variance = solution.variance if self.prior_variance == "auto" else np.full(dual.shape[1], self.prior_variance)
         self.prior_variance_ = float(variance[0]) if self._single else variance
         self.noise_variance_ = self.alpha_ * self.prior_variance_
+        self._cached_factor = solution.factor
 
     def _known_prior_variance(self):
         if np.isnan(self.prior_variance_).any():
-            raise ValueError("prior_variance cannot be estimated when there are no more observations than free functions: give it a number.")
+            raise ValueError(
+                "prior_variance cannot be estimated when there are no more observations than free functions: give "
+                "it a number."
+            )
         return self.prior_variance_
 
     def _factor(self) -> Factor:
@@ -269,13 +277,11 @@ class Smoother(RegressorMixin, BaseEstimator):
             self._cached_factor = Factor(self._reduced_system(), self.alpha_)
         return self._cached_factor
 
-    def _forget(self):
-        self._cached_factor = None
-        self.__dict__.pop("_loo", None)
-
     def _posterior(self, X, prior, diagonal: bool) -> np.ndarray:
         null = self._restrict(self.null_space_(X))
-        return self._factor().posterior_covariance(cross(self.kernel_, self._observed.functionals, X), null, prior, diagonal)
+        return self._factor().posterior_covariance(
+            cross(self.kernel_, self._observed.functionals, X), null, prior, diagonal
+        )
 
     def _check_points(self, X) -> np.ndarray:
         check_is_fitted(self)

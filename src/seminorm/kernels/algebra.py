@@ -62,7 +62,8 @@ class Product(Kernel):
         for factor in (first, second):
             if isinstance(factor, Kernel) and factor.order > 0:
                 raise ValueError(
-                    f"a product of kernels needs positive definite factors (order 0), and {factor!r} has order {factor.order}. "
+                    f"a product of kernels needs positive definite factors (order 0), and {factor!r} has order "
+                    f"{factor.order}. "
                     "Add kernels instead, or multiply its twin (seminorm.nullspace.Twin)."
                 )
 
@@ -170,12 +171,20 @@ class OnColumns(_Wrapper):
     def for_dimension(self, dimension):
         columns = self._columns()
         if columns.max() >= dimension:
-            raise ValueError(f"columns names column {columns.max()}, and X has {dimension} columns (0 to {dimension - 1}).")
+            raise ValueError(
+                f"columns names column {columns.max()}, and X has {dimension} columns (0 to {dimension - 1})."
+            )
         return OnColumns(self.kernel.for_dimension(len(columns)), columns)
 
     def _columns(self) -> np.ndarray:
         columns = np.atleast_1d(np.asarray(self.columns))
-        if columns.ndim != 1 or columns.size == 0 or columns.dtype.kind not in "iu" or columns.min() < 0 or len(set(columns.tolist())) < len(columns):
+        if (
+            columns.ndim != 1
+            or columns.size == 0
+            or columns.dtype.kind not in "iu"
+            or columns.min() < 0
+            or len(set(columns.tolist())) < len(columns)
+        ):
             raise ValueError(f"columns must be distinct non-negative column numbers, got {self.columns!r}.")
         return columns
 
@@ -226,7 +235,10 @@ class AxisScale(_Wrapper):
     def for_dimension(self, dimension):
         scale = np.asarray(self.scale, dtype=float)
         if scale.shape not in ((), (dimension,)) or not (np.isfinite(scale).all() and (scale > 0).all()):
-            raise ValueError(f"scale must be one positive number, or one for each of the {dimension} columns of X, got {self.scale!r}.")
+            raise ValueError(
+                f"scale must be one positive number, or one for each of the {dimension} columns of X, got "
+                f"{self.scale!r}."
+            )
         return AxisScale(self.kernel.for_dimension(dimension), np.broadcast_to(scale, (dimension,)))
 
     def _shrink(self, X):

@@ -15,14 +15,16 @@ TRANSLATION, ROTATION, DILATION = "translation", "rotation", "dilation"
 
 
 class Kernel(BaseEstimator, _GaussianProcessKernel):
-    """A symmetric function phi(x, y) that is positive definite, or positive on the complement of the polynomials of degree < order.
+    """A symmetric function phi(x, y) that is positive definite, or positive on the complement of the polynomials of
+    degree < order.
 
     Kernels are scikit-learn estimators in their parameters (``get_params``, ``clone``, ``repr``) and scikit-learn
-    Gaussian-process kernels without free hyperparameters in their calls, so a positive definite one can be handed to ``SVC``,
-    ``KernelRidge``, ``KernelPCA`` or ``GaussianProcessRegressor`` as it is.
+    Gaussian-process kernels without free hyperparameters in their calls, so a positive definite one can be handed to
+    ``SVC``, ``KernelRidge``, ``KernelPCA`` or ``GaussianProcessRegressor`` as it is.
 
-    A new kernel supplies ``_matrix(X, Y)`` (``Y`` is None for a symmetric matrix), ``diag`` if there is a shortcut, and
-    ``_derivative`` if it has derivatives. Combine kernels with ``+``, ``*``, a positive factor, ``on_columns`` and ``axis_scale``.
+    A new kernel supplies ``_matrix(X, Y)`` (``Y`` is None for a symmetric matrix), ``diag`` if there is a shortcut,
+    and ``_derivative`` if it has derivatives. Combine kernels with ``+``, ``*``, a positive factor, ``on_columns``
+    and ``axis_scale``.
     """
 
     accepts_sparse = False
@@ -39,12 +41,16 @@ class Kernel(BaseEstimator, _GaussianProcessKernel):
 
     @property
     def invariances(self) -> frozenset[str]:
-        """Which of "translation", "rotation" (orthogonal maps) and "dilation" leave the semi-norm unchanged, up to a factor."""
+        """Which of "translation", "rotation" (orthogonal maps) and "dilation" leave the semi-norm unchanged, up to a
+        factor.
+        """
         return frozenset()
 
     @property
     def dilation_degree(self) -> float | None:
-        """k such that phi(s x, s y) = s^k phi(x, y) up to polynomials of degree < order in each argument; None if there is none."""
+        """k such that phi(s x, s y) = s^k phi(x, y) up to polynomials of degree < order in each argument; None if
+        there is none.
+        """
         return None
 
     @property
@@ -64,7 +70,8 @@ class Kernel(BaseEstimator, _GaussianProcessKernel):
     def __call__(self, X, Y=None, eval_gradient: bool = False):
         """The matrix phi(X_i, Y_j); ``Y=None`` means ``Y=X`` and gives an exactly symmetric matrix.
 
-        ``eval_gradient`` is there for scikit-learn's Gaussian processes, for which these kernels have no free hyperparameters.
+        ``eval_gradient`` is there for scikit-learn's Gaussian processes, for which these kernels have no free
+        hyperparameters.
         """
         X, Y = self._check_points(X, Y)
         matrix = self.for_dimension(X.shape[1])._matrix(X, Y)
@@ -135,11 +142,18 @@ class Kernel(BaseEstimator, _GaussianProcessKernel):
         from .dot_product import PowerSeries
 
         if not (isinstance(exponent, int) and exponent >= 1):
-            raise ValueError(f"exponent must be a positive integer for the power of a kernel to stay a kernel, got {exponent!r}.")
+            raise ValueError(
+                f"exponent must be a positive integer for the power of a kernel to stay a kernel, got {exponent!r}."
+            )
         return PowerSeries((0.0,) * exponent + (1.0,), kernel=self)
 
     def is_stationary(self) -> bool:
         return TRANSLATION in self.invariances
+
+    @property
+    def hyperparameters(self) -> list:
+        """None are free for scikit-learn's Gaussian processes to optimise."""
+        return []
 
     @classmethod
     def examples(cls) -> list[Kernel]:
@@ -172,8 +186,10 @@ class Kernel(BaseEstimator, _GaussianProcessKernel):
     def _refuse_singular(self, X, Y, times: int):
         if _any_coincident(X, Y):
             raise ValueError(
-                f"{self!r} can be differentiated {self.smoothness:g} times where its arguments coincide, and {times} derivatives "
-                "were asked for at coincident points. Use a smoother kernel (Polyharmonic of a higher order m, Matern of a "
+                f"{self!r} can be differentiated {self.smoothness:g} times where its arguments coincide, and "
+                f"{times} derivatives "
+                "were asked for at coincident points. Use a smoother kernel (Polyharmonic of a higher order m, "
+                "Matern of a "
                 "higher nu, Gaussian, Multiquadric), or points that differ."
             )
 

@@ -1,12 +1,13 @@
 """Derivatives of composed and multiplied kernels, to any order.
 
-A *jet* is a callable ``jet(x, y)`` that returns the tensor of all partial derivatives taken ``x`` times in the first and
-``y`` times in the second argument of a kernel, with shape ``(n, m) + (d,) * (x + y)``. Two shortcuts keep it cheap: ``None``
-stands for a tensor of zeros, and a tensor without the leading ``(n, m)`` axes for one that is the same at every pair of points.
+A *jet* is a callable ``jet(x, y)`` that returns the tensor of all partial derivatives taken ``x`` times in the first
+and ``y`` times in the second argument of a kernel, with shape ``(n, m) + (d,) * (x + y)``. Two shortcuts keep it
+cheap: ``None`` stands for a tensor of zeros, and a tensor without the leading ``(n, m)`` axes for one that is the
+same at every pair of points.
 
-Chain rule and product rule are sums over partitions and over subsets of the slots, so they are written once here and serve
-radial kernels (profile of the squared distance), dot-product kernels (function of the inner product), power series of
-kernels, and products.
+Chain rule and product rule are sums over partitions and over subsets of the slots, so they are written once here and
+serve radial kernels (profile of the squared distance), dot-product kernels (function of the inner product), power
+series of kernels, and products.
 """
 
 from __future__ import annotations

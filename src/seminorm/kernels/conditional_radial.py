@@ -14,8 +14,8 @@ from .radial import Radial, safe_power
 class ThinPlate(Radial):
     """r^2 log r, conditionally positive definite of order 2 in every dimension.
 
-    It has no length scale: dilating the data is the same as changing the regularisation parameter (seed 000, section 5).
-    In the plane it is 8 pi times ``Polyharmonic(2)``, the kernel of the bending energy of a thin plate.
+    It has no length scale: dilating the data is the same as changing the regularisation parameter (seed 000, section
+    5). In the plane it is 8 pi times ``Polyharmonic(2)``, the kernel of the bending energy of a thin plate.
 
     Examples
     --------
@@ -49,9 +49,9 @@ class ThinPlate(Radial):
 class Polyharmonic(Radial):
     """The kernel of the sum of all squared m-th derivatives over R^d (seed 000, definition 5.1), normalised to it.
 
-    phi is r^(2m-d) for odd d and r^(2m-d) log r for even d, with the sign that makes it positive and the constant that makes
-    ``a' phi(X) a`` *equal* to the integral of the squared m-th derivatives of ``sum_i a_i phi(., x_i)`` when a annihilates the
-    polynomials of degree m - 1.
+    phi is r^(2m-d) for odd d and r^(2m-d) log r for even d, with the sign that makes it positive and the constant
+    that makes ``a' phi(X) a`` *equal* to the integral of the squared m-th derivatives of ``sum_i a_i phi(., x_i)``
+    when a annihilates the polynomials of degree m - 1.
 
     Parameters
     ----------
@@ -107,17 +107,23 @@ class Polyharmonic(Radial):
         if not (isinstance(self.m, (int, np.integer)) and self.m >= 1):
             raise ValueError(f"m must be a positive integer, got {self.m!r}.")
         if self.dimension not in (None, dimension):
-            raise ValueError(f"{self!r} is made for {self.dimension} columns, and X has {dimension}: leave dimension out to follow the data.")
+            raise ValueError(
+                f"{self!r} is made for {self.dimension} columns, and X has {dimension}: leave dimension out to "
+                "follow the data."
+            )
         if 2 * self.m <= dimension:
             raise ValueError(
-                f"Polyharmonic(m={self.m}) needs 2 m > d, and X has d = {dimension} columns: take m >= {dimension // 2 + 1}, or "
+                f"Polyharmonic(m={self.m}) needs 2 m > d, and X has d = {dimension} columns: take m >= "
+                f"{dimension // 2 + 1}, or "
                 "ThinPlate(), which works in every dimension."
             )
         return self if self.dimension == dimension else Polyharmonic(self.m, dimension)
 
     def _h(self, s, k):
         if self.dimension is None:
-            raise ValueError("the profile of Polyharmonic depends on the dimension: use Polyharmonic(m).for_dimension(d).")
+            raise ValueError(
+                "the profile of Polyharmonic depends on the dimension: use Polyharmonic(m).for_dimension(d)."
+            )
         m, d = self.m, self.dimension
         common = math.pi ** (d / 2) * math.factorial(m - 1)
         if d % 2:

@@ -38,7 +38,9 @@ class Linear(Kernel):
 
 
 class Polynomial(Kernel):
-    """(gamma <x, y> + offset)^degree; homogeneous for ``offset=0``, and then it scales with the data (seed 000, section 3)."""
+    """(gamma <x, y> + offset)^degree; homogeneous for ``offset=0``, and then it scales with the data (seed 000,
+    section 3).
+    """
 
     accepts_sparse = True
 
@@ -80,7 +82,8 @@ class Polynomial(Kernel):
 
 
 class PowerSeries(Kernel):
-    """t(k(x, y)) for a power series t with non-negative coefficients and a positive definite kernel k (seed 003, corollary 8).
+    """t(k(x, y)) for a power series t with non-negative coefficients and a positive definite kernel k (seed 003,
+    corollary 8).
 
     Parameters
     ----------
@@ -130,7 +133,8 @@ class PowerSeries(Kernel):
         inner = self._inner()
         if inner.order > 0:
             raise ValueError(
-                f"the inner kernel of a power series must be positive definite (order 0), and {inner!r} has order {inner.order}: "
+                f"the inner kernel of a power series must be positive definite (order 0), and {inner!r} has order "
+                f"{inner.order}: "
                 "use its twin (seminorm.nullspace.Twin)."
             )
         return PowerSeries(self.series, inner.for_dimension(dimension))
@@ -142,16 +146,23 @@ class PowerSeries(Kernel):
         if isinstance(self.series, str):
             named = {"exp": (np.exp, np.exp), "cosh": (np.cosh, np.sinh), "sinh": (np.sinh, np.cosh)}
             if self.series not in named:
-                raise ValueError(f"series must be 'exp', 'cosh', 'sinh' or a sequence of coefficients, got {self.series!r}.")
+                raise ValueError(
+                    f"series must be 'exp', 'cosh', 'sinh' or a sequence of coefficients, got {self.series!r}."
+                )
             return named[self.series][k % 2](values)
         coefficients = np.asarray(self.series, dtype=float)
         if coefficients.ndim != 1 or len(coefficients) == 0 or not np.isfinite(coefficients).all():
             raise ValueError(f"series must be a sequence of finite coefficients a_0, a_1, ..., got {self.series!r}.")
         if (coefficients < 0).any():
             raise ValueError(
-                f"series has the negative coefficient {coefficients.min():g}: the kernel would not be positive definite. All coefficients must be >= 0."
+                f"series has the negative coefficient {coefficients.min():g}: the kernel would not be positive "
+                "definite. All coefficients must be >= 0."
             )
-        return polynomial.polyval(values, polynomial.polyder(coefficients, k)) if k else polynomial.polyval(values, coefficients)
+        return (
+            polynomial.polyval(values, polynomial.polyder(coefficients, k))
+            if k
+            else polynomial.polyval(values, coefficients)
+        )
 
     def _matrix(self, X, Y):
         return self._series(self._inner()._matrix(X, Y), 0)
@@ -173,7 +184,8 @@ class FeatureMap(Kernel):
     features : callable
         Takes X (n, d) and returns the features (n, p).
     covariance : array (p, p) or (p,), optional
-        Prior covariance of the weights, or its diagonal; the identity if left out. Must be symmetric positive semi-definite.
+        Prior covariance of the weights, or its diagonal; the identity if left out. Must be symmetric positive
+        semi-definite.
     jacobian : callable, optional
         Takes X and returns the derivatives of the features (n, p, d); makes the kernel's first derivatives available.
     """
@@ -193,10 +205,14 @@ class FeatureMap(Kernel):
 
     def _features(self, X, factor):
         if not callable(self.features):
-            raise ValueError(f"features must be a callable that maps X (n, d) to features (n, p), got {self.features!r}.")
+            raise ValueError(
+                f"features must be a callable that maps X (n, d) to features (n, p), got {self.features!r}."
+            )
         values = np.asarray(self.features(X), dtype=float)
         if values.ndim != 2 or len(values) != X.shape[0]:
-            raise ValueError(f"features must return an array of shape (n, p) with n = {X.shape[0]}, got shape {values.shape}.")
+            raise ValueError(
+                f"features must return an array of shape (n, p) with n = {X.shape[0]}, got shape {values.shape}."
+            )
         return values @ factor(values.shape[1])
 
     def _factor(self, size: int) -> np.ndarray:
@@ -206,7 +222,10 @@ class FeatureMap(Kernel):
         covariance = np.asarray(self.covariance, dtype=float)
         covariance = np.diag(covariance) if covariance.ndim == 1 else covariance
         if covariance.shape != (size, size):
-            raise ValueError(f"covariance must be ({size}, {size}) or ({size},) for {size} features, got shape {np.shape(self.covariance)}.")
+            raise ValueError(
+                f"covariance must be ({size}, {size}) or ({size},) for {size} features, got shape "
+                f"{np.shape(self.covariance)}."
+            )
         eigenvalues, vectors = np.linalg.eigh(covariance)
         if not np.allclose(covariance, covariance.T) or eigenvalues[0] < -1e-10 * max(eigenvalues[-1], 0.0):
             raise ValueError("covariance must be symmetric and positive semi-definite.")
@@ -222,9 +241,12 @@ class FeatureMap(Kernel):
     def _derivative(self, X, Y, x, y):
         if self.jacobian is None or max(x, y) > 1:
             raise ValueError(
-                "FeatureMap has the derivatives its jacobian gives: once in each argument, with jacobian= a callable that returns (n, p, d)."
+                "FeatureMap has the derivatives its jacobian gives: once in each argument, with jacobian= a "
+                "callable that returns (n, p, d)."
             )
-        return np.einsum("npi,mpj->nmij" if x and y else "npi,mp->nmi" if x else "np,mpj->nmj", self._side(X, x), self._side(Y, y))
+        return np.einsum(
+            "npi,mpj->nmij" if x and y else "npi,mp->nmi" if x else "np,mpj->nmj", self._side(X, x), self._side(Y, y)
+        )
 
     def _side(self, X, times: int):
         if not times:

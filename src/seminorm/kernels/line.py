@@ -12,14 +12,18 @@ from .calculus import falling_power
 
 
 class TensorProduct(Kernel):
-    """prod_i g(x_i - y_i): base of the kernels of this file, which supply ``_g(u, k)``, the k-th derivative of the factor g."""
+    """prod_i g(x_i - y_i): base of the kernels of this file, which supply ``_g(u, k)``, the k-th derivative of the
+    factor g.
+    """
 
     @property
     def invariances(self):
         return frozenset({TRANSLATION})
 
     def _g(self, u: np.ndarray, k: int) -> np.ndarray:
-        raise TypeError(f"{type(self).__name__} does not define its factor: subclasses of TensorProduct supply _g(u, k).")
+        raise TypeError(
+            f"{type(self).__name__} does not define its factor: subclasses of TensorProduct supply _g(u, k)."
+        )
 
     def _matrix(self, X, Y):
         Y = X if Y is None else Y
@@ -41,9 +45,11 @@ class TensorProduct(Kernel):
 
 
 class BSpline(TensorProduct):
-    """The centred B-spline of odd order q: the (q+1)-fold convolution of the indicator of [-1/2, 1/2] (seed 003, 22-24).
+    """The centred B-spline of odd order q: the (q+1)-fold convolution of the indicator of [-1/2, 1/2] (seed 003,
+    22-24).
 
-    Even orders have a spectrum with negative parts and are refused. The support in each coordinate is |x - y| < scale (q + 1) / 2.
+    Even orders have a spectrum with negative parts and are refused. The support in each coordinate is |x - y| < scale
+    (q + 1) / 2.
 
     Parameters
     ----------
@@ -66,12 +72,17 @@ class BSpline(TensorProduct):
         return self.q - 1
 
     def _refuse_singular(self, X, Y, times):  # the knots lie everywhere, not only at zero
-        raise ValueError(f"{self!r} can be differentiated {self.q - 1} times, and {times} derivatives were asked for: take a larger q.")
+        raise ValueError(
+            f"{self!r} can be differentiated {self.q - 1} times, and {times} derivatives were asked for: take a "
+            "larger q."
+        )
 
     def _g(self, u, k):
         q = self.q
         if not (isinstance(q, (int, np.integer)) and q >= 1 and q % 2 == 1):
-            raise ValueError(f"q must be an odd positive integer, got {q!r}: B-splines of even order are not positive definite.")
+            raise ValueError(
+                f"q must be an odd positive integer, got {q!r}: B-splines of even order are not positive definite."
+            )
         if not self.scale > 0:
             raise ValueError(f"scale must be positive, got {self.scale!r}.")
         distance = np.abs(u) / self.scale
@@ -80,7 +91,7 @@ class BSpline(TensorProduct):
         for j in range((q + 1) // 2 + 1):
             weight = (-1) ** j * math.comb(q + 1, j) * falling_power(q, k) * (-1) ** k / math.factorial(q)
             total += weight * np.maximum((q + 1) / 2 - j - distance, 0.0) ** (q - k)
-        return total * (np.sign(u) / self.scale) ** k
+        return total * (np.sign(u) if k % 2 else 1.0) / self.scale**k
 
 
 class Periodic(TensorProduct):
@@ -148,7 +159,9 @@ class PeriodicGaussian(Periodic):
         return (values - lowest if k == 0 else values) / (highest - lowest)
 
     def _series(self, t, k):
-        """The series up to a constant and a factor; wrapped Gaussians converge faster when the kernel is narrow (Poisson's formula)."""
+        """The series up to a constant and a factor; wrapped Gaussians converge faster when the kernel is narrow
+        (Poisson's formula).
+        """
         if self.scale < 1.0:
             return sum(_gaussian(t + 2 * math.pi * wrap, self.scale, k) for wrap in (-2, -1, 0, 1, 2))
         terms = np.arange(1, 11)

@@ -51,8 +51,8 @@ class Laplacian(Radial):
 class Matern(Radial):
     """The Matern kernel of half-integer smoothness nu, with scikit-learn's parametrisation.
 
-    k(r) is proportional to theta_p(z) exp(-z) with z = sqrt(2 nu) r / scale, p = nu - 1/2 and theta_p the reverse Bessel
-    polynomial: (1 + z) exp(-z) for nu = 3/2, (1 + z + z^2 / 3) exp(-z) for nu = 5/2.
+    k(r) is proportional to theta_p(z) exp(-z) with z = sqrt(2 nu) r / scale, p = nu - 1/2 and theta_p the reverse
+    Bessel polynomial: (1 + z) exp(-z) for nu = 3/2, (1 + z + z^2 / 3) exp(-z) for nu = 5/2.
 
     Parameters
     ----------
@@ -77,7 +77,9 @@ class Matern(Radial):
     def _bessel_degree(self) -> int:
         degree = self.nu - 0.5
         if degree < 1 or degree != int(degree):
-            raise ValueError(f"nu must be a half-integer from 1.5 on (1.5, 2.5, ...), got {self.nu!r}; for 0.5 use Laplacian.")
+            raise ValueError(
+                f"nu must be a half-integer from 1.5 on (1.5, 2.5, ...), got {self.nu!r}; for 0.5 use Laplacian."
+            )
         return int(degree)
 
     def _h(self, s, k):
@@ -96,7 +98,8 @@ class InverseMultiquadric(Radial):
 
 
 class RationalQuadratic(Radial):
-    """(1 + r^2 / (2 mixture scale^2))^(-mixture): a mixture of Gaussians over length scales, scikit-learn's parametrisation.
+    """(1 + r^2 / (2 mixture scale^2))^(-mixture): a mixture of Gaussians over length scales, scikit-learn's
+    parametrisation.
 
     Parameters
     ----------
@@ -153,7 +156,8 @@ class Wendland(Radial):
     def for_dimension(self, dimension):
         if dimension > self.dimension:
             raise ValueError(
-                f"{self!r} is positive definite up to dimension {self.dimension}, and X has {dimension} columns: set dimension={dimension}."
+                f"{self!r} is positive definite up to dimension {self.dimension}, and X has {dimension} columns: "
+                f"set dimension={dimension}."
             )
         return self
 
@@ -175,7 +179,9 @@ def _reverse_bessel(p: int) -> np.ndarray:
 
 
 def _matern_profile(s: np.ndarray, p: int, k: int) -> np.ndarray:
-    """k-th derivative in s = z^2 of z^nu K_nu(z) (times sqrt(2 / pi)), nu = p + 1/2: each one lowers nu by one and multiplies by -1/2."""
+    """k-th derivative in s = z^2 of z^nu K_nu(z) (times sqrt(2 / pi)), nu = p + 1/2: each one lowers nu by one and
+    multiplies by -1/2.
+    """
     z = np.sqrt(s)
     lowered = p - k
     if lowered >= 0:
@@ -190,7 +196,9 @@ def _truncated_power(t: np.ndarray, exponent: int, coefficients: np.ndarray, k: 
     shift = 0
     for _ in range(k):
         slope = polynomial.polysub(polynomial.polymulx(polynomial.polyder(coefficients)), shift * coefficients)
-        coefficients = polynomial.polysub(polynomial.polymul([1.0, -1.0], slope), exponent * polynomial.polymulx(coefficients))
+        coefficients = polynomial.polysub(
+            polynomial.polymul([1.0, -1.0], slope), exponent * polynomial.polymulx(coefficients)
+        )
         exponent, shift, coefficients = exponent - 1, shift + 2, 0.5 * coefficients
         while shift and abs(coefficients[0]) < 1e-12 * np.abs(coefficients).max():
             shift, coefficients = shift - 1, coefficients[1:]

@@ -16,9 +16,9 @@ _CANCELLATION = 1e-3
 class Radial(Kernel):
     """Base of the radial kernels.
 
-    A subclass supplies ``_h(s, k)``: the k-th derivative, with respect to s, of the profile at s = r^2 / scale^2. Where a
-    derivative is infinite at s = 0 it returns 0 there: it is only ever multiplied by powers of x - y, and that product
-    tends to 0 whenever the derivative of the kernel exists.
+    A subclass supplies ``_h(s, k)``: the k-th derivative, with respect to s, of the profile at s = r^2 / scale^2.
+    Where a derivative is infinite at s = 0 it returns 0 there: it is only ever multiplied by powers of x - y, and
+    that product tends to 0 whenever the derivative of the kernel exists.
     """
 
     @property
@@ -76,9 +76,11 @@ def radial_matrix(profile, X: np.ndarray, Y: np.ndarray | None = None) -> np.nda
 
 
 def _squared_distance_tiles(X: np.ndarray, Y: np.ndarray):
-    """A function (rows, columns) -> |X_i - Y_j|^2 with small relative error: by differences in low dimension, else by a matrix product.
+    """A function (rows, columns) -> |X_i - Y_j|^2 with small relative error: by differences in low dimension, else by
+    a matrix product.
 
-    The product |x|^2 + |y|^2 - 2 <x, y> loses digits where the points are close: those few pairs are computed again from differences.
+    The product |x|^2 + |y|^2 - 2 <x, y> loses digits where the points are close: those few pairs are computed again
+    from differences.
     """
     if X.shape[1] <= _DIRECT_DIMENSIONS:
         return lambda rows, columns: cdist(X[rows], Y[columns], "sqeuclidean")

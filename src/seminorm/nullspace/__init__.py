@@ -5,6 +5,17 @@ from .spaces import Columns, Features, NullSpace, Polynomials, Union, identifiab
 from .twins import LagrangeBasis, ThinPlateTwin, Twin
 
 __all__ = [
-    *("NullSpace", "Polynomials", "Features", "Columns", "Union", "null_space_for", "identifiable"),
-    *("independent_columns", "unisolvent_subset", "project_kernel_matrix", "LagrangeBasis", "Twin", "ThinPlateTwin"),
+    "Columns",
+    "Features",
+    "LagrangeBasis",
+    "NullSpace",
+    "Polynomials",
+    "ThinPlateTwin",
+    "Twin",
+    "Union",
+    "identifiable",
+    "independent_columns",
+    "null_space_for",
+    "project_kernel_matrix",
+    "unisolvent_subset",
 ]

@@ -24,12 +24,17 @@ def independent_columns(P: np.ndarray, tolerance: float = 1e-13) -> np.ndarray |
 
 
 def unisolvent_subset(P: np.ndarray) -> np.ndarray:
-    """Indices of r rows of P (n, r), of full column rank, that determine the coefficients well: pivoted QR of an orthonormal basis."""
+    """Indices of r rows of P (n, r), of full column rank, that determine the coefficients well: pivoted QR of an
+    orthonormal basis.
+    """
     n, size = P.shape
     if size == 0:
         return np.empty(0, dtype=int)
     if n < size or independent_columns(P) is not None:
-        raise ValueError(f"no unisolvent subset: {n} points do not determine the {size} functions of the null space. Give more points in general position.")
+        raise ValueError(
+            f"no unisolvent subset: {n} points do not determine the {size} functions of the null space. Give more "
+            "points in general position."
+        )
     orthonormal = qr(P, mode="economic")[0]
     return np.sort(qr(orthonormal.T, mode="r", pivoting=True)[1][:size])
 
@@ -37,8 +42,8 @@ def unisolvent_subset(P: np.ndarray) -> np.ndarray:
 def project_kernel_matrix(K: np.ndarray, P: np.ndarray) -> np.ndarray:
     """(1 - Q Q') K (1 - Q Q') with Q an orthonormal basis of the columns of P (seed 003, examples 12 and 13).
 
-    With P a column of ones this is the centring of kernel PCA. The result is positive semi-definite if K is conditionally
-    positive definite with respect to the space that P spans.
+    With P a column of ones this is the centring of kernel PCA. The result is positive semi-definite if K is
+    conditionally positive definite with respect to the space that P spans.
     """
     K, P = np.asarray(K, dtype=float), np.asarray(P, dtype=float)
     if K.ndim != 2 or K.shape[0] != K.shape[1] or P.ndim != 2 or len(P) != len(K):

@@ -43,7 +43,9 @@ class NullSpace(BaseEstimator):
 
     def derivative(self, X, times: int) -> np.ndarray:
         """All partial derivatives of the given order of the basis functions, shape (n, p) + (d,) * times."""
-        raise TypeError(f"{type(self).__name__} does not define its functions: subclasses of NullSpace supply derivative(X, times).")
+        raise TypeError(
+            f"{type(self).__name__} does not define its functions: subclasses of NullSpace supply derivative(X, times)."
+        )
 
     @property
     def resolution(self) -> float:
@@ -57,8 +59,8 @@ class NullSpace(BaseEstimator):
 class Polynomials(NullSpace):
     """All polynomials up to a total degree; ``degree=-1`` is the empty space.
 
-    The basis are products of Legendre polynomials in coordinates that are centred and scaled (by one factor, so that nothing
-    depends on a rotation of the data).
+    The basis are products of Legendre polynomials in coordinates that are centred and scaled (by one factor, so that
+    nothing depends on a rotation of the data).
 
     Parameters
     ----------
@@ -81,7 +83,10 @@ class Polynomials(NullSpace):
         X = _as_points(X)
         size = comb(X.shape[1] + self.degree, X.shape[1]) if self.degree >= 0 else 0
         if size > _MAX_DIMENSION:
-            raise ValueError(f"the polynomials of degree {self.degree} in {X.shape[1]} variables form a space of dimension {size}: lower the degree.")
+            raise ValueError(
+                f"the polynomials of degree {self.degree} in {X.shape[1]} variables form a space of dimension "
+                f"{size}: lower the degree."
+            )
         self.center_ = X.mean(axis=0)
         centred = X - self.center_
         self.scale_ = float(np.abs(centred).max(initial=0.0)) or 1.0
@@ -98,8 +103,13 @@ class Polynomials(NullSpace):
         coordinates = (X - self.center_) / self.scale_
         coordinates[np.abs(coordinates) < self.rounding_] = 0.0
         n, d = coordinates.shape
-        terms = [Counter(term) for total in range(self.degree + 1) for term in combinations_with_replacement(range(d), total)]
-        factors = [[legendre.legval(coordinates, _legendre_derivative(k, t)) for k in range(self.degree + 1)] for t in range(times + 1)]
+        terms = [
+            Counter(term) for total in range(self.degree + 1) for term in combinations_with_replacement(range(d), total)
+        ]
+        factors = [
+            [legendre.legval(coordinates, _legendre_derivative(k, t)) for k in range(self.degree + 1)]
+            for t in range(times + 1)
+        ]
         result = np.zeros((n, len(terms)) + (d,) * times)
         for j, term in enumerate(terms):
             for slots in product(term, repeat=times):
@@ -129,11 +139,16 @@ class Features(NullSpace):
     def fit(self, X, y=None):
         X = _as_points(X)
         if hasattr(self.features, "transform"):
-            self.transform_ = (clone(self.features).fit(X) if hasattr(self.features, "fit") else self.features).transform
+            self.transform_ = (
+                clone(self.features).fit(X) if hasattr(self.features, "fit") else self.features
+            ).transform
         elif callable(self.features):
             self.transform_ = self.features
         else:
-            raise ValueError(f"features must be a callable or a transformer that maps X (n, d) to features (n, p), got {self.features!r}.")
+            raise ValueError(
+                "features must be a callable or a transformer that maps X (n, d) to features (n, p), got "
+                f"{self.features!r}."
+            )
         values = self._values(X)
         self.scale_ = np.sqrt((values**2).mean(axis=0))
         self.scale_[self.scale_ == 0] = 1.0
@@ -144,7 +159,10 @@ class Features(NullSpace):
         if times == 0:
             return self._values(X) / self.scale_
         if times > 1 or self.jacobian is None:
-            raise ValueError("gradients need the derivatives of the user's features: give Features(..., jacobian=) a callable that returns (n, p, d).")
+            raise ValueError(
+                "gradients need the derivatives of the user's features: give Features(..., jacobian=) a callable "
+                "that returns (n, p, d)."
+            )
         return np.asarray(self.jacobian(X), dtype=float) / self.scale_[:, None]
 
     def _values(self, X):
@@ -152,7 +170,9 @@ class Features(NullSpace):
         values = np.asarray(values.toarray() if hasattr(values, "toarray") else values, dtype=float)
         values = values[:, None] if values.ndim == 1 else values
         if values.ndim != 2 or len(values) != len(X):
-            raise ValueError(f"features must return an array of shape (n, p) with n = {len(X)}, got shape {values.shape}.")
+            raise ValueError(
+                f"features must return an array of shape (n, p) with n = {len(X)}, got shape {values.shape}."
+            )
         if not np.isfinite(values).all():
             raise ValueError("features returned NaN or infinite values: clean them, or impute before the null space.")
         return values
@@ -173,7 +193,13 @@ class Columns(NullSpace):
     def fit(self, X, y=None):
         X = _as_points(X)
         columns = np.atleast_1d(np.asarray(self.columns))
-        if columns.ndim != 1 or columns.dtype.kind not in "iu" or columns.size == 0 or columns.min() < 0 or columns.max() >= X.shape[1]:
+        if (
+            columns.ndim != 1
+            or columns.dtype.kind not in "iu"
+            or columns.size == 0
+            or columns.min() < 0
+            or columns.max() >= X.shape[1]
+        ):
             raise ValueError(f"columns must be column numbers from 0 to {X.shape[1] - 1}, got {self.columns!r}.")
         self.columns_ = columns
         self.scale_ = np.sqrt((X[:, columns] ** 2).mean(axis=0))
@@ -215,17 +241,20 @@ class Union(NullSpace):
 
 
 def null_space_for(specification, kernel, X: np.ndarray) -> NullSpace:
-    """The fitted null space that an estimator's ``null_space`` argument names, checked to be large enough for the kernel.
+    """The fitted null space that an estimator's ``null_space`` argument names, checked to be large enough for the
+    kernel.
 
-    "auto" means the polynomials of the kernel's ``null_degree``, None nothing, an integer the polynomials of that degree, a
-    sequence of integers the constant and these columns of X, a callable or transformer the user's features.
+    "auto" means the polynomials of the kernel's ``null_degree``, None nothing, an integer the polynomials of that
+    degree, a sequence of integers the constant and these columns of X, a callable or transformer the user's features.
     """
     space = _interpret(specification, kernel).fit(X)
     needed = kernel.order - 1
     if space.degree < needed and not _contains(space, Polynomials(needed).fit(X), X):
         raise ValueError(
-            f"null_space must contain the polynomials of degree {needed}, because {kernel!r} is conditionally positive definite of "
-            f"order {kernel.order}, and {specification!r} does not: use null_space='auto', or join it: Polynomials({needed}) | Features(...)."
+            f"null_space must contain the polynomials of degree {needed}, because {kernel!r} is conditionally "
+            "positive definite of "
+            f"order {kernel.order}, and {specification!r} does not: use null_space='auto', or join it: "
+            f"Polynomials({needed}) | Features(...)."
         )
     return space
 
@@ -244,7 +273,8 @@ def _interpret(specification, kernel) -> NullSpace:
     if isinstance(specification, (list, tuple, np.ndarray)):
         return Polynomials(0) | Columns(specification)
     raise ValueError(
-        "null_space must be 'auto', None, a degree, a list of columns, a callable or transformer, or a NullSpace such as "
+        "null_space must be 'auto', None, a degree, a list of columns, a callable or transformer, or a NullSpace "
+        "such as "
         f"Polynomials(1) | Features(f), got {specification!r}."
     )
 
@@ -261,14 +291,15 @@ def _contains(space: NullSpace, smaller: NullSpace, X: np.ndarray) -> bool:
 def identifiable(space: NullSpace, matrix: np.ndarray) -> np.ndarray | None:
     """Orthonormal combinations of the basis that the observations can tell apart, or None when that is all of them.
 
-    ``matrix`` holds the observed functionals of the basis functions. Restricting the coefficients to these combinations gives
-    the minimum-norm answer (seed 000, 6.1); a warning says that it was needed.
+    ``matrix`` holds the observed functionals of the basis functions. Restricting the coefficients to these
+    combinations gives the minimum-norm answer (seed 000, 6.1); a warning says that it was needed.
     """
     combinations = independent_columns(matrix, space.resolution)
     if combinations is None:
         return None
     warnings.warn(
-        f"the null space has dimension {matrix.shape[1]}, and the data determine only {combinations.shape[1]} of its functions (points on a line or "
+        f"the null space has dimension {matrix.shape[1]}, and the data determine only {combinations.shape[1]} of "
+        "its functions (points on a line or "
         "plane, constant or repeated features?): the coefficients of smallest norm are taken.",
         UserWarning,
         stacklevel=4,
@@ -279,7 +310,9 @@ def identifiable(space: NullSpace, matrix: np.ndarray) -> np.ndarray | None:
 def _as_points(X) -> np.ndarray:
     X = np.asarray(X, dtype=float)
     if X.ndim != 2:
-        raise ValueError(f"X must be an array of shape (n, d), got shape {X.shape}: use X.reshape(-1, 1) for a single column.")
+        raise ValueError(
+            f"X must be an array of shape (n, d), got shape {X.shape}: use X.reshape(-1, 1) for a single column."
+        )
     return X
 
 

@@ -36,7 +36,8 @@ class LagrangeBasis(NullSpace):
         values = self.space_(points)
         if values.shape[0] != values.shape[1] or independent_columns(values, self.space_.resolution) is not None:
             raise ValueError(
-                f"points must be {values.shape[1]} points that determine the {values.shape[1]} functions of the null space, got {len(points)} "
+                f"points must be {values.shape[1]} points that determine the {values.shape[1]} functions of the "
+                f"null space, got {len(points)} "
                 "that do not: seminorm.nullspace.unisolvent_subset chooses some from the data."
             )
         self.coef_ = np.linalg.inv(values)
@@ -53,8 +54,8 @@ class Twin(Kernel):
 
         H(x, y) = phi(x, y) - sum_i l_i(x) phi(z_i, y) - sum_i phi(x, z_i) l_i(y) + sum_ij l_i(x) phi(z_i, z_j) l_j(y)
 
-    is positive semi-definite and vanishes at the points; K = H + sum_i l_i(x) l_i(y) is positive definite. Either can be used in
-    any scikit-learn estimator that takes a kernel.
+    is positive semi-definite and vanishes at the points; K = H + sum_i l_i(x) l_i(y) is positive definite. Either can
+    be used in any scikit-learn estimator that takes a kernel.
 
     Parameters
     ----------
@@ -119,8 +120,7 @@ class Twin(Kernel):
         lagrange, rest = self._sides(X, 0)
         if Y is None:
             correction = lagrange @ rest.T
-            matrix += correction
-            matrix += correction.T
+            matrix += correction + correction.T
             return matrix
         lagrange_y, rest_y = self._sides(Y, 0)
         matrix += lagrange @ rest_y.T
@@ -141,7 +141,8 @@ class Twin(Kernel):
 class ThinPlateTwin(Kernel):
     """The semi-definite twin of the thin plate on 0, e_1 / sqrt 2, ..., e_d / sqrt 2 in closed form (seed 004, 5.19).
 
-    The kernel vanishes at these points and behaves better away from them: ``shift`` is added to every coordinate of the inputs first.
+    The kernel vanishes at these points and behaves better away from them: ``shift`` is added to every coordinate of
+    the inputs first.
 
     Parameters
     ----------
@@ -167,12 +168,24 @@ class ThinPlateTwin(Kernel):
         X, total, check, origin, corners = self._sides(X)
         Y, total_y, check_y, origin_y, corners_y = (X, total, check, origin, corners) if Y is None else self._sides(Y)
         # (5.19) is phi(x, y) + S(x, y) + S(y, x)
-        forward = np.sqrt(2.0) * np.outer(check, origin_y) + 0.5 * np.log(2.0) * np.outer(check, total_y) - np.sqrt(2.0) * corners @ Y.T
+        forward = (
+            np.sqrt(2.0) * np.outer(check, origin_y)
+            + 0.5 * np.log(2.0) * np.outer(check, total_y)
+            - np.sqrt(2.0) * corners @ Y.T
+        )
         if Y is X:
-            return ThinPlate()._matrix(X, None) + forward + forward.T
-        backward = np.sqrt(2.0) * np.outer(check_y, origin) + 0.5 * np.log(2.0) * np.outer(check_y, total) - np.sqrt(2.0) * corners_y @ X.T
+            return ThinPlate()._matrix(X, None) + (forward + forward.T)
+        backward = (
+            np.sqrt(2.0) * np.outer(check_y, origin)
+            + 0.5 * np.log(2.0) * np.outer(check_y, total)
+            - np.sqrt(2.0) * corners_y @ X.T
+        )
         return ThinPlate()._matrix(X, Y) + forward + backward.T
 
     def _diag(self, X):
         X, total, check, origin, corners = self._sides(X)
-        return 2.0 * (np.sqrt(2.0) * check * origin + 0.5 * np.log(2.0) * check * total - np.sqrt(2.0) * np.einsum("ij,ij->i", corners, X))
+        return 2.0 * (
+            np.sqrt(2.0) * check * origin
+            + 0.5 * np.log(2.0) * check * total
+            - np.sqrt(2.0) * np.einsum("ij,ij->i", corners, X)
+        )

@@ -1,7 +1,8 @@
-"""Blocks of Householder reflections Q = I - V T V', applied to vectors and, from both sides, to symmetric matrices in place.
+"""Blocks of Householder reflections Q = I - V T V', applied to vectors and, from both sides, to symmetric matrices in
+place.
 
-The large products here go through SciPy's BLAS alone: NumPy's wheels bring a second one, and the threads of the two, waiting
-for work in turn, take the cores from each other (measured: three times slower).
+The large products here go through SciPy's BLAS alone: NumPy's wheels bring a second one, and the threads of the two,
+waiting for work in turn, take the cores from each other (measured: three times slower).
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ class Reflectors:
     def sandwich(self, S: np.ndarray, skip: int = 0) -> None:
         """S <- Q' S Q in place; Q acts on the rows and columns from ``skip`` on.
 
-        S is Fortran-contiguous and only its lower triangle is read and written: one dsymm and one dsyr2k, both level-3 BLAS.
+        S is Fortran-contiguous and only its lower triangle is read and written: one dsymm and one dsyr2k, both
+        level-3 BLAS.
         """
         V = np.zeros((len(S), self.V.shape[1]), order="F")
         V[skip:] = self.V

@@ -1,8 +1,8 @@
 """(M + alpha I)^-1 for many alphas from one factorisation of a symmetric positive semi-definite M.
 
-:class:`EigenPath` diagonalises M. :class:`BandPath` stops at a band matrix, M = U B U', which takes matrix-matrix products only and
-is several times faster than tridiagonalisation; for a block-tridiagonal B everything a criterion needs is a recursion over the
-blocks that costs O(n b^2) an alpha.
+:class:`EigenPath` diagonalises M. :class:`BandPath` stops at a band matrix, M = U B U', which takes matrix-matrix
+products only and is several times faster than tridiagonalisation; for a block-tridiagonal B everything a criterion
+needs is a recursion over the blocks that costs O(n b^2) an alpha.
 """
 
 from __future__ import annotations
@@ -31,8 +31,12 @@ class PathSummary:
     logdet: np.ndarray  #: log det (M + alpha), shape (q,)
 
 
-def factor_path(M: np.ndarray, z: np.ndarray, with_vectors: bool = False, verbose: bool = False) -> EigenPath | BandPath:
-    """The faster of the two factorisations; ``M`` (Fortran-contiguous, lower triangle) is overwritten. Leave-one-out needs eigenvectors."""
+def factor_path(
+    M: np.ndarray, z: np.ndarray, with_vectors: bool = False, verbose: bool = False
+) -> EigenPath | BandPath:
+    """The faster of the two factorisations; ``M`` (Fortran-contiguous, lower triangle) is overwritten. Leave-one-out
+    needs eigenvectors.
+    """
     if with_vectors or len(M) <= _SMALL:
         return EigenPath(M, z)
     return BandPath(M, z, verbose=verbose)
@@ -101,14 +105,18 @@ class BandPath:
     def summary(self, alphas: np.ndarray) -> PathSummary:
         alphas = np.asarray(alphas, dtype=float)
         parts = [self._recursion(alphas[i : i + _ALPHAS_AT_ONCE])[0] for i in range(0, len(alphas), _ALPHAS_AT_ONCE)]
-        return PathSummary(*(np.concatenate([getattr(part, name) for part in parts]) for name in PathSummary.__dataclass_fields__))
+        return PathSummary(
+            *(np.concatenate([getattr(part, name) for part in parts]) for name in PathSummary.__dataclass_fields__)
+        )
 
     def solve(self, alpha: float) -> np.ndarray:
         solution = self._recursion(np.array([alpha]))[1]
         return self._rotate(np.concatenate([block[0] for block in solution]), transposed=False)
 
     def _recursion(self, alphas: np.ndarray) -> tuple[PathSummary, list[np.ndarray]]:
-        """Block LDL' downwards; solution and diagonal blocks of the inverse upwards. All alphas at once, as stacks of matrices."""
+        """Block LDL' downwards; solution and diagonal blocks of the inverse upwards. All alphas at once, as stacks of
+        matrices.
+        """
         q = len(alphas)
         inverses, reduced, logdet = [], [], np.zeros(q)
         for i, block in enumerate(self.diagonal):

@@ -1,25 +1,19 @@
 """Regularised least squares with a semi-norm: (Phi + alpha W^-1) a + P b = y, P' a = 0.
 
-Scaling by the square roots of the weights and a QR factorisation of P reduce it to (M + alpha I) g = z on the complement of the null
-space. :class:`ReducedSystem` holds the reduction, :func:`choose_alpha` walks the path of alphas, :class:`Factor` is the
-factorisation at one alpha, with leave-one-out and the posterior covariance.
+Scaling by the square roots of the weights and a QR factorisation of P reduce it to (M + alpha I) g = z on the
+complement of the null space. :class:`ReducedSystem` holds the reduction; :class:`Factor` is the factorisation at one
+alpha, with leave-one-out and the posterior covariance.
 """
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import LinAlgError, LinAlgWarning, cholesky, eigh, lapack, solve_triangular
 
 from .householder import Reflectors, lower_symmetric
-from .paths import BandPath, EigenPath, PathSummary, factor_path
-
-CRITERIA = ("gcv", "loo", "reml")
-_DECADES = (-12, 1)
-_PER_DECADE = 3
-_REFINEMENTS = 2
+from .paths import PathSummary
 
 
 class ReducedSystem:
@@ -69,99 +63,15 @@ class ReducedSystem:
         return M
 
 
-@dataclass
-class Choice:
-    """The regularisation parameter that a criterion chose, and the criterion along the path."""
-
-    alpha: float
-    path: dict[str, np.ndarray]
-    g: np.ndarray
-    summary: PathSummary
-
-
-def choose_alpha(system: ReducedSystem, criterion: str, alphas: np.ndarray | None = None, verbose: bool = False) -> Choice:
-    """Minimise the criterion over a grid of alphas, refined around its minimum unless the grid is given; ties go to the larger alpha."""
-    path = factor_path(system.take_matrix(), system.z, with_vectors=criterion == "loo", verbose=verbose)
-    grid = _default_grid(path) if alphas is None else np.unique(np.asarray(alphas, dtype=float))
-    score = _scorer(criterion, system, path)
-    scores, summaries = score(grid)
-    best = _last_minimum(scores)
-    low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
-    for _ in range(_REFINEMENTS if alphas is None else 0):
-        finer = np.geomspace(low, high, 10)[1:-1]
-        finer_scores, finer_summaries = score(finer)
-        grid, order = np.unique(np.concatenate([grid, finer]), return_index=True)
-        scores = np.concatenate([scores, finer_scores])[order]
-        summaries = np.concatenate([summaries, finer_summaries])[order]
-        best = _last_minimum(scores)
-        low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
-    alpha = float(grid[best])
-    table = {"alpha": grid, "score": scores, "edf": system.size - grid * summaries}
-    return Choice(alpha, table, path.solve(alpha), path.summary(np.array([alpha])))
-
-
-def _default_grid(path: EigenPath | BandPath) -> np.ndarray:
-    """From nearly interpolating to nearly the null space alone, in units of the trace of M (so that it scales with the data)."""
-    low, high = _DECADES
-    return max(path.trace, np.finfo(float).tiny * 1e20) * np.logspace(low, high, (high - low) * _PER_DECADE + 1)
-
-
-def _last_minimum(scores: np.ndarray) -> int:
-    if not np.isfinite(scores).any():
-        raise ValueError("alpha could not be chosen: the criterion is not finite for any alpha of the grid. Give alpha a number, or larger candidates.")
-    lowest = np.nanmin(np.where(np.isfinite(scores), scores, np.inf))
-    return int(np.flatnonzero(scores <= lowest + 1e-12 * abs(lowest))[-1])
-
-
-def _scorer(criterion: str, system: ReducedSystem, path: EigenPath | BandPath):
-    """A function alphas -> (criterion, trace of (M + alpha)^-1)."""
-
-    def score(alphas: np.ndarray):
-        summary = path.summary(alphas)
-        if criterion == "gcv":
-            return generalised_cross_validation(summary, system.size), summary.trace
-        if criterion == "reml":
-            return restricted_likelihood(summary, system.size - system.rank), summary.trace
-        return _leave_one_out_path(system, path, alphas), summary.trace
-
-    floor = np.finfo(float).eps ** 2 * len(system.z) * max((system.y_null**2).sum() + (system.z**2).sum(), np.finfo(float).tiny)
-    if (system.z**2).sum() <= floor:  # the null space explains the data: every alpha fits, take the largest
-        return lambda alphas: (np.zeros(len(alphas)), path.summary(alphas).trace)
-    return score
-
-
-def generalised_cross_validation(summary: PathSummary, n: int) -> np.ndarray:
-    """n |y - A y|^2 / tr(I - A)^2, summed over the outputs; the factors of alpha cancel."""
-    return n * summary.squares.sum(axis=1) / summary.trace**2
-
-
-def restricted_likelihood(summary: PathSummary, degrees: int) -> np.ndarray:
-    """Minus the logarithm of the restricted likelihood of z ~ N(0, v (M + alpha I)) with the best v, summed over the outputs."""
-    outputs = summary.energy.shape[1]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        fit = degrees * (np.log(2 * np.pi * summary.energy / degrees) + 1.0).sum(axis=1)
-    return 0.5 * (fit + outputs * summary.logdet)
-
-
-def _leave_one_out_path(system: ReducedSystem, path: EigenPath, alphas: np.ndarray) -> np.ndarray:
-    """Weighted mean of the squared leave-one-out residuals for every alpha."""
-    vectors = np.concatenate([np.zeros((system.rank, len(path.values))), path.vectors])
-    vectors = system.reflectors.apply(vectors) if system.rank else vectors
-    diagonal = (vectors**2) @ (1.0 / (path.values[:, None] + alphas))
-    total = np.zeros(len(alphas))
-    for output in range(path.z.shape[1]):
-        dual = vectors @ (path.z[:, output, None] / (path.values[:, None] + alphas))
-        total += (_ratio(dual, diagonal) ** 2).sum(axis=0)
-    return total / (system.root**2).sum()
-
-
-def _ratio(dual: np.ndarray, diagonal: np.ndarray) -> np.ndarray:
+def ratio(dual: np.ndarray, diagonal: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore"):
         return dual / diagonal
 
 
 class Factor:
-    """Factorisation of M + alpha I for one alpha: Cholesky, or, where that breaks down in working precision, a pseudo-inverse with a warning."""
+    """Factorisation of M + alpha I for one alpha: Cholesky, or, where that breaks down in working precision, a
+    pseudo-inverse with a warning.
+    """
 
     def __init__(self, system: ReducedSystem, alpha: float):
         self.system, self.alpha = system, alpha
@@ -180,8 +90,10 @@ class Factor:
         kept = values > len(M) * np.finfo(float).eps * values[-1]
         self.logdet = np.log(values[kept]).sum()
         warnings.warn(
-            f"the system is singular to working precision for alpha={self.alpha:g}: {len(M) - kept.sum()} of {len(M)} directions are lost to rounding (points "
-            "nearly coincide, or the kernel is very smooth or only semi-definite), and the data are fitted as far as the others allow. "
+            f"the system is singular to working precision for alpha={self.alpha:g}: {len(M) - kept.sum()} of "
+            f"{len(M)} directions are lost to rounding (points "
+            "nearly coincide, or the kernel is very smooth or only semi-definite), and the data are fitted as far "
+            "as the others allow. "
             "A larger alpha, alpha='auto' or a rougher kernel avoids it.",
             LinAlgWarning,
             stacklevel=6,
@@ -210,12 +122,16 @@ class Factor:
         columns = np.concatenate([np.zeros((system.rank, len(factor))), factor.T])
         columns = system.reflectors.apply(columns) if system.rank else columns
         diagonal = (columns**2).sum(axis=1)[:, None] * system.root**2
-        return _ratio(system.coefficients(self.g)[0], diagonal)
+        return ratio(system.coefficients(self.g)[0], diagonal)
 
-    def posterior_covariance(self, cross: np.ndarray, null: np.ndarray, prior: np.ndarray, diagonal: bool) -> np.ndarray:
-        """Covariance of f at new points, in units of the prior variance, with an improper prior on the null space (universal kriging).
+    def posterior_covariance(
+        self, cross: np.ndarray, null: np.ndarray, prior: np.ndarray, diagonal: bool
+    ) -> np.ndarray:
+        """Covariance of f at new points, in units of the prior variance, with an improper prior on the null space
+        (universal kriging).
 
-        ``cross`` (n, m) and ``null`` (m, r) belong to the new points; ``prior`` is the kernel matrix of the new points, or its diagonal.
+        ``cross`` (n, m) and ``null`` (m, r) belong to the new points; ``prior`` is the kernel matrix of the new
+        points, or its diagonal.
         """
         system = self.system
         q = system.rotate(system.root * cross)

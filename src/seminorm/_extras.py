@@ -1,0 +1,38 @@
+"""Optional dependencies: imported when they are needed, with an error that says how to install them."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+_PURPOSES = {"plot": "plotting", "surface": "working with surfaces", "grid": "labelled grids", "distributed": "distributed computation"}
+
+
+class MissingExtraError(ImportError):
+    """An optional dependency is not installed; the message names the pip command."""
+
+
+def require(module: str, extra: str) -> ModuleType:
+    """Import and return a module that belongs to an extra of this package.
+
+    Parameters
+    ----------
+    module : str
+        Full name, for instance "matplotlib.pyplot".
+    extra : str
+        The extra that installs it, as in ``pip install 'seminorm[extra]'``.
+
+    Examples
+    --------
+    >>> from seminorm._extras import require
+    >>> require("math", "plot").sqrt(4.0)
+    2.0
+    """
+    package = module.partition(".")[0]
+    try:
+        importlib.import_module(package)  # on its own, because a submodule that is loaded already would be found without it
+        return importlib.import_module(module)
+    except ImportError as error:
+        missing = isinstance(error, ModuleNotFoundError) and error.name == package
+        state = "is not installed" if missing else f"cannot be imported ({error})"
+        raise MissingExtraError(f"{_PURPOSES.get(extra, extra)} needs {package}, which {state}: pip install 'seminorm[{extra}]'", name=package) from error

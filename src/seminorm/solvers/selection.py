@@ -1,0 +1,157 @@
+"""Choosing the regularisation parameter of least squares with a semi-norm: criteria along the path of alphas."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .paths import BandPath, EigenPath, PathSummary, factor_path
+from .ridge import Factor, ReducedSystem, ratio
+
+CRITERIA = ("gcv", "loo", "reml")
+_DECADES = (-12, 1)
+_PER_DECADE = 3
+_REFINEMENTS = 2
+
+
+@dataclass
+class Solution:
+    """The solution of a reduced system at one alpha, and the criterion along the path that led to it."""
+
+    alpha: float
+    path: dict[str, np.ndarray]  #: "alpha", "score" (the criterion) and "edf"
+    g: np.ndarray  #: solution of (M + alpha) g = z
+    edf: float
+    variance: (
+        np.ndarray
+    )  #: estimate of the prior variance for each output; NaN if there is nothing left to estimate it from
+    factor: Factor | None = None
+
+
+def solve(system: ReducedSystem, alpha: float | np.ndarray | None, criterion: str, verbose: bool = False) -> Solution:
+    """Solve at a given alpha, at the best of some candidates, or (``None``) at the best alpha."""
+    if system.size == system.rank:  # the null space interpolates, whatever alpha is
+        return _null_space_only(system, 0.0 if alpha is None or np.ndim(alpha) else float(alpha))
+    if alpha is None or np.ndim(alpha):
+        return choose_alpha(system, criterion, alpha, verbose)
+    return _at_given_alpha(system, float(alpha), criterion)
+
+
+def _null_space_only(system: ReducedSystem, alpha: float) -> Solution:
+    outputs, size = system.z.shape[1], float(system.size)
+    path = {"alpha": np.array([alpha]), "score": np.array([np.nan]), "edf": np.array([size])}
+    return Solution(alpha, path, np.empty((0, outputs)), size, np.full(outputs, np.nan))
+
+
+def _at_given_alpha(system: ReducedSystem, alpha: float, criterion: str) -> Solution:
+    factor = Factor(system, alpha)
+    summary = factor.summary()
+    if criterion == "loo":
+        weights = system.root**2
+        score = np.array([(weights * factor.leave_one_out() ** 2).sum() / weights.sum()])
+    else:
+        score = _criterion_of(criterion, system, summary)
+    edf = system.size - alpha * summary.trace
+    path = {"alpha": np.array([alpha]), "score": score, "edf": edf}
+    return Solution(alpha, path, factor.g, float(edf[0]), _prior_variance(system, summary), factor)
+
+
+def _prior_variance(system: ReducedSystem, summary: PathSummary) -> np.ndarray:
+    return summary.energy[0] / (system.size - system.rank)
+
+
+def choose_alpha(
+    system: ReducedSystem, criterion: str, alphas: np.ndarray | None = None, verbose: bool = False
+) -> Solution:
+    """Minimise the criterion over a grid of alphas, refined around its minimum unless the grid is given; ties go to
+    the larger alpha.
+    """
+    path = factor_path(system.take_matrix(), system.z, with_vectors=criterion == "loo", verbose=verbose)
+    grid = _default_grid(path) if alphas is None else np.unique(np.asarray(alphas, dtype=float))
+    score = _scorer(criterion, system, path)
+    scores, traces = score(grid)
+    best = _last_minimum(scores)
+    low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
+    for _ in range(_REFINEMENTS if alphas is None else 0):
+        finer = np.geomspace(low, high, 10)[1:-1]
+        finer_scores, finer_traces = score(finer)
+        grid, order = np.unique(np.concatenate([grid, finer]), return_index=True)
+        scores = np.concatenate([scores, finer_scores])[order]
+        traces = np.concatenate([traces, finer_traces])[order]
+        best = _last_minimum(scores)
+        low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
+    alpha = float(grid[best])
+    table = {"alpha": grid, "score": scores, "edf": system.size - grid * traces}
+    variance = _prior_variance(system, path.summary(np.array([alpha])))
+    return Solution(alpha, table, path.solve(alpha), float(table["edf"][best]), variance)
+
+
+def _default_grid(path: EigenPath | BandPath) -> np.ndarray:
+    """From nearly interpolating to nearly the null space alone, in units of the trace of M (so that it scales with
+    the data).
+    """
+    low, high = _DECADES
+    return max(path.trace, np.finfo(float).tiny * 1e20) * np.logspace(low, high, (high - low) * _PER_DECADE + 1)
+
+
+def _last_minimum(scores: np.ndarray) -> int:
+    if not np.isfinite(scores).any():
+        raise ValueError(
+            "alpha could not be chosen: the criterion is not finite for any alpha of the grid. Give alpha a "
+            "number, or larger candidates."
+        )
+    lowest = np.nanmin(np.where(np.isfinite(scores), scores, np.inf))
+    return int(np.flatnonzero(scores <= lowest + 1e-12 * abs(lowest))[-1])
+
+
+def _scorer(criterion: str, system: ReducedSystem, path: EigenPath | BandPath):
+    """A function alphas -> (criterion, trace of (M + alpha)^-1)."""
+
+    def score(alphas: np.ndarray):
+        summary = path.summary(alphas)
+        if criterion == "loo":
+            return _leave_one_out_path(system, path, alphas), summary.trace
+        return _criterion_of(criterion, system, summary), summary.trace
+
+    floor = (
+        np.finfo(float).eps ** 2
+        * len(system.z)
+        * max((system.y_null**2).sum() + (system.z**2).sum(), np.finfo(float).tiny)
+    )
+    if (system.z**2).sum() <= floor:  # the null space explains the data: every alpha fits, take the largest
+        return lambda alphas: (np.zeros(len(alphas)), path.summary(alphas).trace)
+    return score
+
+
+def _criterion_of(criterion: str, system: ReducedSystem, summary: PathSummary) -> np.ndarray:
+    if criterion == "gcv":
+        return generalised_cross_validation(summary, system.size)
+    return restricted_likelihood(summary, system.size - system.rank)
+
+
+def generalised_cross_validation(summary: PathSummary, n: int) -> np.ndarray:
+    """n |y - A y|^2 / tr(I - A)^2, summed over the outputs; the factors of alpha cancel."""
+    return n * summary.squares.sum(axis=1) / summary.trace**2
+
+
+def restricted_likelihood(summary: PathSummary, degrees: int) -> np.ndarray:
+    """Minus the logarithm of the restricted likelihood of z ~ N(0, v (M + alpha I)) with the best v, summed over the
+    outputs.
+    """
+    outputs = summary.energy.shape[1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        fit = degrees * (np.log(2 * np.pi * summary.energy / degrees) + 1.0).sum(axis=1)
+    return 0.5 * (fit + outputs * summary.logdet)
+
+
+def _leave_one_out_path(system: ReducedSystem, path: EigenPath, alphas: np.ndarray) -> np.ndarray:
+    """Weighted mean of the squared leave-one-out residuals for every alpha."""
+    vectors = np.concatenate([np.zeros((system.rank, len(path.values))), path.vectors])
+    vectors = system.reflectors.apply(vectors) if system.rank else vectors
+    diagonal = (vectors**2) @ (1.0 / (path.values[:, None] + alphas))
+    total = np.zeros(len(alphas))
+    for output in range(path.z.shape[1]):
+        dual = vectors @ (path.z[:, output, None] / (path.values[:, None] + alphas))
+        total += (ratio(dual, diagonal) ** 2).sum(axis=0)
+    return total / (system.root**2).sum()
