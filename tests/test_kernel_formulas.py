@@ -97,7 +97,12 @@ def test_polyharmonic_seminorm_is_its_energy_on_the_line(m, rng):
 
     def derivative(x):
         t = x - nodes
-        return sign * math.factorial(2 * m - 1) / math.factorial(m - 1) * (a * np.sign(t) ** m * np.abs(t) ** (m - 1)).sum()
+        return (
+            sign
+            * math.factorial(2 * m - 1)
+            / math.factorial(m - 1)
+            * (a * np.sign(t) ** m * np.abs(t) ** (m - 1)).sum()
+        )
 
     energy = sum(integrate.quad(lambda x: derivative(x) ** 2, *edge)[0] for edge in zip(nodes, nodes[1:], strict=False))
     np.testing.assert_allclose(a @ kernel(nodes[:, None]) @ a, energy, rtol=1e-8)
@@ -176,7 +181,11 @@ def test_kernels_work_inside_scikit_learn(rng):
     ours = KernelRidge(kernel=k.Gaussian(0.5), alpha=0.1).fit(X, y).predict(X)
     np.testing.assert_allclose(ours, KernelRidge(kernel="rbf", gamma=2.0, alpha=0.1).fit(X, y).predict(X))
     ours = GaussianProcessRegressor(k.Matern(2.5), alpha=0.1).fit(X, y).predict(X, return_std=True)
-    theirs = GaussianProcessRegressor(gp.Matern(1.0, nu=2.5), alpha=0.1, optimizer=None).fit(X, y).predict(X, return_std=True)
+    theirs = (
+        GaussianProcessRegressor(gp.Matern(1.0, nu=2.5), alpha=0.1, optimizer=None)
+        .fit(X, y)
+        .predict(X, return_std=True)
+    )
     np.testing.assert_allclose(ours, theirs)
     assert SVC(kernel=k.Gaussian(0.3)).fit(X, y > 0).score(X, y > 0) > 0.9
 

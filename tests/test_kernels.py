@@ -2,11 +2,11 @@
 
 import math
 import pickle
-import re
 from itertools import product
 
 import numpy as np
 import pytest
+from helpers import case_id, central_difference
 from scipy.linalg import null_space
 from sklearn.base import clone
 
@@ -20,17 +20,11 @@ CASES += [(twin, 2) for twin in TWINS]
 SMOOTH = [(k, d) for k, d in CASES if not isinstance(k, ThinPlateTwin)]
 
 
-def name(value):
-    if isinstance(value, int):
-        return f"d={value}"
-    return re.sub(r"<function (\w+) at [^>]*>|\s+", r"\1", repr(value))
-
-
 def points(rng, n, d, size=2.0):
     return size * rng.random((n, d))
 
 
-@pytest.mark.parametrize(("kernel", "d"), CASES, ids=name)
+@pytest.mark.parametrize(("kernel", "d"), CASES, ids=case_id)
 def test_matrix_is_symmetric_finite_and_agrees_with_diag_and_cross(kernel, d, rng):
     X = points(rng, 12, d)
     X[3] = X[7]  # coincident points
@@ -44,7 +38,7 @@ def test_matrix_is_symmetric_finite_and_agrees_with_diag_and_cross(kernel, d, rn
     np.testing.assert_allclose(kernel(X.tolist()), K, atol=0)
 
 
-@pytest.mark.parametrize("kernel", all_kernels() + TWINS, ids=name)
+@pytest.mark.parametrize("kernel", all_kernels() + TWINS, ids=case_id)
 def test_clone_pickle_parameters_and_repr(kernel, rng):
     X = points(rng, 6, 1 if kernel.max_dimension == 1 else 2)
     for copy in (clone(kernel), pickle.loads(pickle.dumps(kernel)), type(kernel)(**kernel.get_params(deep=False))):
@@ -54,12 +48,7 @@ def test_clone_pickle_parameters_and_repr(kernel, rng):
     assert kernel.invariances <= {"translation", "rotation", "dilation"}
 
 
-def central_difference(function, Z, step=1e-5):
-    shifts = step * np.eye(Z.shape[1])
-    return np.stack([(function(Z + shift) - function(Z - shift)) / (2 * step) for shift in shifts], axis=-1)
-
-
-@pytest.mark.parametrize(("kernel", "d"), SMOOTH, ids=name)
+@pytest.mark.parametrize(("kernel", "d"), SMOOTH, ids=case_id)
 def test_derivatives_by_finite_differences(kernel, d):
     # a lattice shifted by an irrational amount: no point is near another, or near the knot of a spline
     X = np.stack(np.meshgrid(*[[0.11, 0.83]] * d, indexing="ij"), -1).reshape(-1, d)
@@ -81,7 +70,7 @@ def test_derivatives_by_finite_differences(kernel, d):
     assert tested >= min(2, kernel.smoothness)
 
 
-@pytest.mark.parametrize(("kernel", "d"), SMOOTH, ids=name)
+@pytest.mark.parametrize(("kernel", "d"), SMOOTH, ids=case_id)
 def test_derivatives_at_coincident_points_are_the_limit_or_refused(kernel, d, rng):
     x = points(rng, 1, d, 1.0)
     settled = kernel.for_dimension(d)
@@ -98,7 +87,7 @@ def test_derivatives_at_coincident_points_are_the_limit_or_refused(kernel, d, rn
             np.testing.assert_allclose(here, near, atol=1e-3 * max(1.0, usual))
 
 
-@pytest.mark.parametrize(("kernel", "d"), CASES, ids=name)
+@pytest.mark.parametrize(("kernel", "d"), CASES, ids=case_id)
 def test_definite_on_the_complement_of_the_null_space_at_its_order(kernel, d, rng):
     kernel = kernel.for_dimension(d)
     for size in (0.5, 8.0):
@@ -109,7 +98,7 @@ def test_definite_on_the_complement_of_the_null_space_at_its_order(kernel, d, rn
         assert values[-1] > 0
 
 
-@pytest.mark.parametrize(("kernel", "d"), [case for case in CASES if case[0].order > 0], ids=name)
+@pytest.mark.parametrize(("kernel", "d"), [case for case in CASES if case[0].order > 0], ids=case_id)
 def test_the_order_is_minimal(kernel, d, rng):
     kernel = kernel.for_dimension(d)
     X = points(rng, 40, d, 8.0)

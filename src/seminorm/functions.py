@@ -6,6 +6,7 @@ L_i are linear functionals (:class:`Functional`): point values, gradient compone
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -120,7 +121,7 @@ def design(space: NullSpace, functionals: Sequence[Functional]) -> np.ndarray:
     blocks = []
     for functional in functionals:
         tensor = np.moveaxis(space.derivative(functional.points, functional.order), 1, -1)
-        blocks.append(functional.combine(tensor.reshape(-1, tensor.shape[-1])))
+        blocks.append(functional.combine(tensor.reshape(math.prod(tensor.shape[:-1]), tensor.shape[-1])))
     return np.concatenate(blocks)
 
 
@@ -206,7 +207,7 @@ class Expansion:
         return cls(**content)
 
     def _columns(self, coefficients: np.ndarray) -> np.ndarray:
-        return coefficients.reshape(len(coefficients), -1)
+        return coefficients[:, None] if coefficients.ndim == 1 else coefficients
 
     def _derivative(self, X, times: int) -> np.ndarray:
         X = np.asarray(X, dtype=float)

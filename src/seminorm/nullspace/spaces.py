@@ -229,7 +229,7 @@ class Union(NullSpace):
 
     @property
     def resolution(self):
-        return max(self.first.resolution, self.second.resolution)
+        return max(self.first_.resolution, self.second_.resolution)
 
     def fit(self, X, y=None):
         self.first_ = clone(self.first).fit(X)

@@ -1,0 +1,18 @@
+"""Small tools that several test files share."""
+
+import re
+
+import numpy as np
+
+
+def case_id(value) -> str:
+    """A stable name for a kernel or a dimension in the list of tests (no addresses of functions)."""
+    if isinstance(value, int):
+        return f"d={value}"
+    return re.sub(r"<function (\w+) at [^>]*>|\s+", r"\1", repr(value))
+
+
+def central_difference(function, X, step=1e-5):
+    """Derivatives of a function of points X (n, d) along the coordinates, as a new last axis."""
+    shifts = step * np.eye(X.shape[1])
+    return np.stack([(function(X + shift) - function(X - shift)) / (2 * step) for shift in shifts], axis=-1)
