@@ -1,4 +1,6 @@
-"""Symmetries as properties: translation, rotation and dilation for every kernel that claims them (seed 000, sections 2 and 3)."""
+"""Symmetries as properties: translation, rotation and dilation for every kernel that claims them (seed 000, sections
+2 and 3).
+"""
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from scipy.linalg import null_space
 from scipy.stats import ortho_group
 
 from seminorm import Smoother
-from seminorm.kernels import Polynomial, Polyharmonic, ThinPlate, all_kernels
+from seminorm.kernels import Polyharmonic, Polynomial, ThinPlate, all_kernels
 from seminorm.nullspace import Polynomials
 
 DIMENSIONS = (1, 2, 3)

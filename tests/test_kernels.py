@@ -62,9 +62,9 @@ def test_derivatives_by_finite_differences(kernel, d):
             assert "derivative" in str(error)
             continue
         if variable == "x":
-            numeric = central_difference(lambda Z: kernel.derivative(Z, Y, x=x0, y=y0), X)
+            numeric = central_difference(lambda Z, x0=x0, y0=y0: kernel.derivative(Z, Y, x=x0, y=y0), X)
         else:
-            numeric = central_difference(lambda Z: kernel.derivative(X, Z, x=x0, y=y0), Y)
+            numeric = central_difference(lambda Z, x0=x0, y0=y0: kernel.derivative(X, Z, x=x0, y=y0), Y)
         np.testing.assert_allclose(exact, numeric, atol=2e-6 * max(1.0, np.abs(exact).max()))
         tested += 1
     assert tested >= min(2, kernel.smoothness)

@@ -82,7 +82,9 @@ def test_equals_kernel_ridge_and_gaussian_process(kernel, alpha, rng):
 
 
 def test_universal_kriging_is_the_limit_of_a_wide_prior_on_the_null_space(rng):
-    """A Gaussian process with the twin kernel's cousin: phi + c * (constant and linear part), c large, as an ordinary process."""
+    """A Gaussian process with the twin kernel's cousin: phi + c * (constant and linear part), c large, as an ordinary
+    process.
+    """
     X, y = scattered(rng, 40)
     Z = rng.random((10, 2))
 

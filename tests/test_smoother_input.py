@@ -55,10 +55,9 @@ def test_errors_name_the_argument(call, message, data):
         call(*data)
 
 
-def test_gradient_data_need_one_more_order_than_the_thin_plate(data):
-    X, y = data
+def test_gradient_data_need_one_more_order_than_the_thin_plate(rng):
     for d, m in ((1, 2), (2, 3), (3, 3)):
-        Z = np.random.default_rng(0).random((20, d))
+        Z = rng.random((20, d))
         with pytest.raises(ValueError, match=rf"Polyharmonic\(m={m}\)"):
             Smoother(ThinPlate()).fit(Z, Z[:, 0], gradients=Z)
         Smoother(Polyharmonic(m), alpha=0.1).fit(Z, Z[:, 0], gradients=Z)

@@ -5,7 +5,12 @@ from __future__ import annotations
 import importlib
 from types import ModuleType
 
-_PURPOSES = {"plot": "plotting", "surface": "working with surfaces", "grid": "labelled grids", "distributed": "distributed computation"}
+_PURPOSES = {
+    "plot": "plotting",
+    "surface": "working with surfaces",
+    "grid": "labelled grids",
+    "distributed": "distributed computation",
+}
 
 
 class MissingExtraError(ImportError):
@@ -30,9 +35,14 @@ def require(module: str, extra: str) -> ModuleType:
     """
     package = module.partition(".")[0]
     try:
-        importlib.import_module(package)  # on its own, because a submodule that is loaded already would be found without it
+        importlib.import_module(
+            package
+        )  # on its own, because a submodule that is loaded already would be found without it
         return importlib.import_module(module)
     except ImportError as error:
         missing = isinstance(error, ModuleNotFoundError) and error.name == package
         state = "is not installed" if missing else f"cannot be imported ({error})"
-        raise MissingExtraError(f"{_PURPOSES.get(extra, extra)} needs {package}, which {state}: pip install 'seminorm[{extra}]'", name=package) from error
+        raise MissingExtraError(
+            f"{_PURPOSES.get(extra, extra)} needs {package}, which {state}: pip install 'seminorm[{extra}]'",
+            name=package,
+        ) from error

@@ -8,12 +8,15 @@ alpha, with leave-one-out and the posterior covariance.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 
 import numpy as np
 from scipy.linalg import LinAlgError, LinAlgWarning, cholesky, eigh, lapack, solve_triangular
 
 from .householder import Reflectors, lower_symmetric
 from .paths import PathSummary
+
+_ROWS_AT_ONCE = 512
 
 
 class ReducedSystem:
@@ -56,6 +59,16 @@ class ReducedSystem:
         dual = self.root * (self.reflectors.apply(dual) if self.rank else dual)
         null = solve_triangular(self.R, self.y_null - self.edge.T @ g) if self.rank else np.empty((0, g.shape[1]))
         return dual, null
+
+    def lift(self, B: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+        """Q [0; B], a block of rows at a time, to spare another matrix of that size."""
+        r = self.rank
+        core = self.reflectors.T @ (self.reflectors.V[r:].T @ B) if r else None
+        for start in range(0, self.size, _ROWS_AT_ONCE):
+            rows = slice(start, min(start + _ROWS_AT_ONCE, self.size))
+            block = np.zeros((rows.stop - rows.start, B.shape[1]))
+            block[max(r - start, 0) :] = B[max(start - r, 0) : rows.stop - r]
+            yield rows, block - self.reflectors.V[rows] @ core if r else block
 
     def take_matrix(self) -> np.ndarray:
         """Hand M over to be overwritten."""
@@ -112,16 +125,15 @@ class Factor:
 
     def summary(self) -> PathSummary:
         energy, squares = (self.system.z * self.g).sum(axis=0), (self.g**2).sum(axis=0)
-        trace = (self._inverse_factor() ** 2).sum()
+        inverse = self._inverse_factor()
+        trace = np.einsum("ij,ij->", inverse, inverse)
         return PathSummary(energy[None], squares[None], np.array([trace]), np.array([self.logdet]))
 
     def leave_one_out(self) -> np.ndarray:
         """y_i - f(x_i) with f fitted without observation i (DESIGN 4.4: a_i over the diagonal of the inverse)."""
         system = self.system
-        factor = self._inverse_factor()
-        columns = np.concatenate([np.zeros((system.rank, len(factor))), factor.T])
-        columns = system.reflectors.apply(columns) if system.rank else columns
-        diagonal = (columns**2).sum(axis=1)[:, None] * system.root**2
+        diagonal = np.concatenate([(block**2).sum(axis=1) for _, block in system.lift(self._inverse_factor().T)])
+        diagonal = diagonal[:, None] * system.root**2
         return ratio(system.coefficients(self.g)[0], diagonal)
 
     def posterior_covariance(
@@ -148,4 +160,4 @@ class Factor:
     def _inverse_factor(self) -> np.ndarray:
         if self.L is None:
             return self.W
-        return np.tril(lapack.dtrtri(self.L, lower=1)[0]) if len(self.L) else self.L
+        return lapack.dtrtri(self.L, lower=1)[0]

@@ -147,11 +147,11 @@ def restricted_likelihood(summary: PathSummary, degrees: int) -> np.ndarray:
 
 def _leave_one_out_path(system: ReducedSystem, path: EigenPath, alphas: np.ndarray) -> np.ndarray:
     """Weighted mean of the squared leave-one-out residuals for every alpha."""
-    vectors = np.concatenate([np.zeros((system.rank, len(path.values))), path.vectors])
-    vectors = system.reflectors.apply(vectors) if system.rank else vectors
-    diagonal = (vectors**2) @ (1.0 / (path.values[:, None] + alphas))
+    inverse = 1.0 / (path.values[:, None] + alphas)
     total = np.zeros(len(alphas))
-    for output in range(path.z.shape[1]):
-        dual = vectors @ (path.z[:, output, None] / (path.values[:, None] + alphas))
-        total += (ratio(dual, diagonal) ** 2).sum(axis=0)
+    for _, block in system.lift(path.vectors):
+        diagonal = (block**2) @ inverse
+        for output in range(path.z.shape[1]):
+            dual = block @ (path.z[:, output, None] * inverse)
+            total += (ratio(dual, diagonal) ** 2).sum(axis=0)
     return total / (system.root**2).sum()

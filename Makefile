@@ -1,0 +1,37 @@
+# `make demo` and `make test` do everything on a fresh machine with Python 3.11+, make and pip.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test lint bench reproduce pictures clean
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("seminorm needs Python 3.11 or newer: make PYTHON=python3.11 ...") if sys.version_info < (3, 11) else None'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $(STAMP)
+
+demo: $(STAMP)
+	$(BIN)/seminorm demo
+
+test: $(STAMP)
+	$(BIN)/python -m pytest -n auto
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+# each script runs us and the peer in one run and prints the ratio; use an idle machine
+bench: $(STAMP)
+	@for script in benchmarks/[a-z]*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+# each script prints what the source says and what we get
+reproduce: $(STAMP)
+	@for script in reproduce/[a-z]*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+pictures: $(STAMP)
+	$(BIN)/python docs/make_pictures.py
+
+clean:
+	rm -rf $(VENV) demo build dist .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,19 @@
+"""Make the pictures of README and docs from the sections of the demo: `make pictures`."""
+
+import tempfile
+from pathlib import Path
+
+from seminorm.demo.drawing import look
+from seminorm.demo.sections import smoothing
+
+IMAGES = Path(__file__).parent / "images"
+PICTURES = {smoothing.section: ["smoothing.png"]}
+
+if __name__ == "__main__":
+    IMAGES.mkdir(exist_ok=True)
+    for section, names in PICTURES.items():
+        with tempfile.TemporaryDirectory() as folder, look():
+            section(Path(folder))
+            for name in names:
+                (IMAGES / name).write_bytes((Path(folder) / name).read_bytes())
+                print(f"docs/images/{name}")

@@ -1,0 +1,77 @@
+"""The command line: ``seminorm VERB ...``, one sub-command a verb."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from . import __version__
+
+
+@dataclass(frozen=True)
+class Verb:
+    """A sub-command: ``add_arguments`` fills its parser, ``run`` does the work and returns the exit status."""
+
+    name: str
+    help: str
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
+
+
+def _add_demo_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--output",
+        metavar="FOLDER",
+        default="demo",
+        help="where to write the page and its pictures (default: %(default)s)",
+    )
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+
+
+def _demo(arguments: argparse.Namespace) -> int:
+    from .demo import run
+
+    page = run(arguments.output, progress=not arguments.quiet)
+    print(f"The page is {page.resolve()}")
+    return 0
+
+
+VERBS = (Verb("demo", "build a page of pictures that shows what the library does", _add_demo_arguments, _demo),)
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser with every verb of ``VERBS``."""
+    parser = argparse.ArgumentParser(prog="seminorm", description="Kernel methods whose regulariser is a semi-norm.")
+    parser.add_argument("--version", action="version", version=f"seminorm {__version__}")
+    parser.add_argument("--traceback", action="store_true", help="show where an error came from, instead of one line")
+    verbs = parser.add_subparsers(title="verbs", dest="verb", metavar="VERB")
+    for verb in VERBS:
+        subparser = verbs.add_parser(verb.name, help=verb.help, description=verb.help[0].upper() + verb.help[1:] + ".")
+        verb.add_arguments(subparser)
+        subparser.set_defaults(run=verb.run)
+    return parser
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run a command line, by default that of the process; the exit status is 0 done, 1 failed, 2 used wrongly."""
+    parser = make_parser()
+    arguments = parser.parse_args(argv)
+    if arguments.verb is None:
+        parser.print_help(sys.stderr)
+        return 2
+    try:
+        return arguments.run(arguments)
+    except KeyboardInterrupt:
+        print("seminorm: interrupted", file=sys.stderr)
+        return 130
+    except (ImportError, OSError, ValueError) as error:
+        if arguments.traceback:
+            raise
+        print(f"seminorm {arguments.verb}: {' '.join(str(error).split())}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
