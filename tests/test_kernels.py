@@ -44,6 +44,7 @@ def test_clone_pickle_parameters_and_repr(kernel, rng):
     for copy in (clone(kernel), pickle.loads(pickle.dumps(kernel)), type(kernel)(**kernel.get_params(deep=False))):
         assert np.array_equal(copy(X), kernel(X))
     assert type(kernel).__name__ in repr(kernel)
+    assert hash(kernel) == hash(clone(kernel))
     assert kernel.null_degree >= kernel.order - 1
     assert kernel.invariances <= {"translation", "rotation", "dilation"}
 

@@ -165,13 +165,24 @@ def test_fixed_alpha_reports_the_same_score_as_the_path(criterion, rng):
 
 @pytest.mark.parametrize("criterion", ["gcv", "reml"])
 def test_large_problems_take_the_band_path_and_agree_with_a_direct_solve(criterion, rng):
-    X, y = scattered(rng, 900)
+    X, y = scattered(rng, 1600)
     model = Smoother(criterion=criterion).fit(X, y)
     fixed = Smoother(alpha=model.alpha_, criterion=criterion).fit(X, y)
     np.testing.assert_allclose(model.predict(X), fixed.predict(X), atol=1e-8)
     np.testing.assert_allclose(model.edf_, fixed.edf_, rtol=1e-7)
     np.testing.assert_allclose(model.prior_variance_, fixed.prior_variance_, rtol=1e-7)
     np.testing.assert_allclose(np.abs(model.loo_).mean(), np.abs(fixed.loo_).mean(), rtol=1e-7)
+
+
+@pytest.mark.parametrize("n", [60, 1600])
+def test_alphas_that_drown_in_rounding_errors_are_passed_over(n, rng):
+    """The matrix of a wide Gaussian has negative eigenvalues in floating point, where small alphas mean nothing."""
+    x = np.sort(rng.random((n, 1)), axis=0)
+    y = x[:, 0] ** 2 + 0.01 * rng.standard_normal(n)
+    for criterion in ("gcv", "reml"):
+        model = Smoother(Gaussian(30.0), criterion=criterion).fit(x, y)
+        assert np.isfinite(model.alpha_path_["score"]).sum() >= 30
+        assert np.mean((model.predict(x) - x[:, 0] ** 2) ** 2) < 0.005**2
 
 
 def test_automatic_alpha_is_near_the_best(rng):

@@ -13,6 +13,7 @@ from ..functions import Expansion, cross, design, gram
 from ..kernels import Kernel, NegativeDistance, ThinPlate
 from ..memory import require_memory
 from ..nullspace import Twin, identifiable, null_space_for
+from ..solvers import threads
 from ..solvers.ridge import Factor, ReducedSystem
 from ..solvers.selection import CRITERIA, solve
 from .observations import collect_observations
@@ -120,7 +121,8 @@ class Smoother(RegressorMixin, BaseEstimator):
         self._check_observations(int((weights > 0).sum()))
         self.__dict__.pop("_loo", None)
         self._identifiable = identifiable(self.null_space_, design(self.null_space_, self._observed.functionals))
-        self._solve()
+        with threads.suited_to(len(self._observed.targets)):
+            self._solve()
         return self
 
     def predict(self, X, return_std: bool = False):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from inspect import signature
 from numbers import Real
 
 import numpy as np
@@ -147,6 +148,15 @@ class Kernel(BaseEstimator, _GaussianProcessKernel):
             )
         return PowerSeries((0.0,) * exponent + (1.0,), kernel=self)
 
+    def __hash__(self):  # equality compares parameters, which may change: only the type is safe to hash
+        return hash(type(self))
+
+    def __repr__(self):
+        """All parameters but those left at None; a kernel without its parameters tells nothing."""
+        named = {name: getattr(self, name) for name in signature(type(self)).parameters}
+        shown = (f"{name}={_brief(value)}" for name, value in named.items() if value is not None)
+        return f"{type(self).__name__}({', '.join(shown)})"
+
     def is_stationary(self) -> bool:
         return TRANSLATION in self.invariances
 
@@ -192,6 +202,12 @@ class Kernel(BaseEstimator, _GaussianProcessKernel):
                 "Matern of a "
                 "higher nu, Gaussian, Multiquadric), or points that differ."
             )
+
+
+def _brief(value) -> str:
+    if isinstance(value, np.ndarray) and value.size > 6:
+        return f"<array {'x'.join(map(str, value.shape))}>"
+    return " ".join(repr(value).split())
 
 
 def _any_coincident(X: np.ndarray, Y: np.ndarray) -> bool:

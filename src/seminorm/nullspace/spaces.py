@@ -302,7 +302,7 @@ def identifiable(space: NullSpace, matrix: np.ndarray) -> np.ndarray | None:
         "its functions (points on a line or "
         "plane, constant or repeated features?): the coefficients of smallest norm are taken.",
         UserWarning,
-        stacklevel=4,
+        stacklevel=3,
     )
     return combinations
 

@@ -7,7 +7,7 @@ needs is a recursion over the blocks that costs O(n b^2) an alpha.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from scipy.linalg import eigh
@@ -18,7 +18,7 @@ from .householder import Reflectors, lower_symmetric
 _BAND = 64
 _COMPACT_AT = 0.12
 _ALPHAS_AT_ONCE = 8
-_SMALL = 600
+_SMALL = 1400
 
 
 @dataclass
@@ -53,10 +53,12 @@ class EigenPath:
 
     def summary(self, alphas: np.ndarray) -> PathSummary:
         shifted = self.values + np.asarray(alphas)[:, None]
+        shifted[shifted[:, 0] < 0.5 * np.asarray(alphas)] = (
+            np.nan
+        )  # eigenvalues that rounding made negative drown alpha
         ratio = self.z / shifted[:, :, None]
         energy, squares = (self.z * ratio).sum(axis=1), (ratio**2).sum(axis=1)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return PathSummary(energy, squares, (1.0 / shifted).sum(axis=1), np.log(shifted).sum(axis=1))
+        return PathSummary(energy, squares, (1.0 / shifted).sum(axis=1), np.log(shifted).sum(axis=1))
 
     def solve(self, alpha: float) -> np.ndarray:
         return self.vectors @ (self.z / (self.values + alpha)[:, None])
@@ -104,10 +106,17 @@ class BandPath:
 
     def summary(self, alphas: np.ndarray) -> PathSummary:
         alphas = np.asarray(alphas, dtype=float)
-        parts = [self._recursion(alphas[i : i + _ALPHAS_AT_ONCE])[0] for i in range(0, len(alphas), _ALPHAS_AT_ONCE)]
-        return PathSummary(
-            *(np.concatenate([getattr(part, name) for part in parts]) for name in PathSummary.__dataclass_fields__)
-        )
+        parts = [self._summary(alphas[i : i + _ALPHAS_AT_ONCE]) for i in range(0, len(alphas), _ALPHAS_AT_ONCE)]
+        return _join(parts)
+
+    def _summary(self, alphas: np.ndarray) -> PathSummary:
+        try:
+            return self._recursion(alphas)[0]
+        except np.linalg.LinAlgError:  # some alpha drowns in rounding errors: say so for that one alone
+            if len(alphas) > 1:
+                return _join([self._summary(alphas[i : i + 1]) for i in range(len(alphas))])
+            lost = np.full((1, self.z[0].shape[1]), np.nan)
+            return PathSummary(lost, lost, lost[:, 0], lost[:, 0])
 
     def solve(self, alpha: float) -> np.ndarray:
         solution = self._recursion(np.array([alpha]))[1]
@@ -144,3 +153,9 @@ class BandPath:
         energy = sum((z * u).sum(axis=1) for z, u in zip(self.z, solution, strict=True))
         squares = sum((u * u).sum(axis=1) for u in solution)
         return PathSummary(energy, squares, trace, logdet), solution
+
+
+def _join(parts: list[PathSummary]) -> PathSummary:
+    return PathSummary(
+        *(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(PathSummary))
+    )

@@ -109,7 +109,7 @@ class Factor:
             "as the others allow. "
             "A larger alpha, alpha='auto' or a rougher kernel avoids it.",
             LinAlgWarning,
-            stacklevel=6,
+            stacklevel=7,
         )
         return (vectors[:, kept] / np.sqrt(values[kept])).T
 

@@ -10,7 +10,7 @@ from .paths import BandPath, EigenPath, PathSummary, factor_path
 from .ridge import Factor, ReducedSystem, ratio
 
 CRITERIA = ("gcv", "loo", "reml")
-_DECADES = (-12, 1)
+_DECADES = (-14, 1)
 _PER_DECADE = 3
 _REFINEMENTS = 2
 

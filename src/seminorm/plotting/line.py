@@ -1,0 +1,101 @@
+"""Functions of the line: fits with their uncertainty, and draws of a Gaussian process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ._style import BLUE, INK, axes_or_new, line_points
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def plot_band(
+    smoother, x, ax: Axes | None = None, y=None, deviations: float = 2.0, color: str = BLUE, label: str = "fit"
+) -> Axes:
+    """A fit on the line with the band f(x) +- deviations * std(x) of its posterior.
+
+    The band is about the function; new observations scatter more, by the noise.
+
+    Parameters
+    ----------
+    smoother : Smoother
+        Fitted to one output of one variable.
+    x : array (m,) or (m, 1)
+        Where to draw the function.
+    ax : Axes, optional
+        Left out, a new figure is made.
+    y : array (n,), optional
+        The values the smoother was fitted to, drawn as dots.
+    deviations : float
+        Half the width of the band in standard deviations; 2 covers some 95 %.
+    color, label : str
+        Of the line.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from seminorm import Smoother
+    >>> from seminorm.plotting import plot_band
+    >>> x = np.linspace(0, 1, 30)
+    >>> y = np.sin(9 * x)
+    >>> ax = plot_band(Smoother().fit(x[:, None], y), np.linspace(-0.2, 1.2, 100), y=y)
+    """
+    x = np.sort(line_points(x))
+    mean, std = smoother.predict(x[:, None], return_std=True)
+    if mean.ndim != 1:
+        raise ValueError(f"plot_band draws one output, and the smoother has {mean.shape[1]}: fit one column of y.")
+    ax = axes_or_new(ax)
+    ax.fill_between(
+        x,
+        mean - deviations * std,
+        mean + deviations * std,
+        color=color,
+        alpha=0.22,
+        linewidth=0,
+        label=f"± {deviations:g} standard deviations",
+    )
+    ax.plot(x, mean, color=color, label=label)
+    if y is not None:
+        ax.plot(line_points(smoother.X_fit_), line_points(y, "y"), "o", color=INK, markersize=3.5, label="data")
+    ax.legend()
+    return ax
+
+
+def plot_samples(X, draws, ax: Axes | None = None, color: str = BLUE, label: str = "draws") -> Axes:
+    """Functions of the line drawn from a posterior or a prior, one thin line each.
+
+    Parameters
+    ----------
+    X : array (n,) or (n, 1)
+        Where they were drawn.
+    draws : array (n,) or (n, n_samples)
+        As :meth:`seminorm.Smoother.sample` returns them.
+    ax : Axes, optional
+        Left out, a new figure is made.
+    color, label : str
+        Of the lines; the label names them together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from seminorm import Smoother
+    >>> from seminorm.plotting import plot_samples
+    >>> X = np.linspace(0, 1, 30)[:, None]
+    >>> ax = plot_samples(X, Smoother().fit(X, np.sin(9 * X[:, 0])).sample(X, 5, random_state=0))
+    """
+    x = line_points(X, "X")
+    draws = np.asarray(draws, dtype=float)
+    draws = draws[:, None] if draws.ndim == 1 else draws
+    if draws.ndim != 2 or len(draws) != len(x):
+        raise ValueError(
+            f"draws must have shape ({len(x)}, n_samples), one row for each point of X, got shape {draws.shape}."
+        )
+    ax = axes_or_new(ax)
+    order = np.argsort(x)
+    lines = ax.plot(x[order], draws[order], color=color, linewidth=0.9, alpha=0.6)
+    if lines:
+        lines[0].set_label(label)
+    return ax
