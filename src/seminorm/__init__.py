@@ -15,6 +15,7 @@ except PackageNotFoundError:  # running from a source tree that was not installe
 
 # public name -> where it lives; nothing is imported before it is asked for (PEP 562)
 _LAZY = {
+    "SVC": "estimators",
     "Smoother": "estimators",
     "Expansion": "functions",
     "Functional": "functions",

@@ -59,12 +59,12 @@ class Functional:
     """
 
     def __init__(self, points, order: int = 0, matrix=None):
-        self.points = np.asarray(points, dtype=float)
+        self.points = sparse.csr_array(points) if sparse.issparse(points) else np.asarray(points, dtype=float)
         self.order = order
         self.matrix = matrix
         if self.points.ndim != 2:
             raise ValueError(f"points must have shape (m, d), got {self.points.shape}.")
-        width = len(self.points) * self.points.shape[1] ** order
+        width = self.points.shape[0] * self.points.shape[1] ** order
         if matrix is not None and matrix.shape[1] != width:
             raise ValueError(
                 f"matrix must have {width} columns, one for each derivative of order {order} at each point, got "
@@ -74,7 +74,9 @@ class Functional:
     @property
     def size(self) -> int:
         """The number of functionals."""
-        return len(self.points) * self.points.shape[1] ** self.order if self.matrix is None else self.matrix.shape[0]
+        return (
+            self.points.shape[0] * self.points.shape[1] ** self.order if self.matrix is None else self.matrix.shape[0]
+        )
 
     @classmethod
     def gradients(cls, points, observed=None) -> Functional:
@@ -90,7 +92,7 @@ class Functional:
     def spread(self, coefficients: np.ndarray) -> np.ndarray:
         """Coefficients of the functionals (size, k) as coefficients of the derivatives, (m,) + (d,) * order + (k,)."""
         spread = coefficients if self.matrix is None else self.matrix.T @ coefficients
-        return spread.reshape((len(self.points),) + (self.points.shape[1],) * self.order + (coefficients.shape[1],))
+        return spread.reshape((self.points.shape[0],) + (self.points.shape[1],) * self.order + (coefficients.shape[1],))
 
 
 def gram(kernel: Kernel, functionals: Sequence[Functional]) -> np.ndarray:
@@ -210,7 +212,7 @@ class Expansion:
         return coefficients[:, None] if coefficients.ndim == 1 else coefficients
 
     def _derivative(self, X, times: int) -> np.ndarray:
-        X = np.asarray(X, dtype=float)
+        X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X, dtype=float)
         dimension = self.functionals[0].points.shape[1]
         if X.ndim != 2 or X.shape[1] != dimension:
             raise ValueError(f"X must have shape (n, {dimension}), got {X.shape}.")
@@ -221,10 +223,10 @@ class Expansion:
         """Derivatives of the given order in chunks of bounded memory, shape (n,) + (d,) * times + (k,)."""
         dual, null = self._columns(self.dual_coef), self._columns(self.null_coef)
         d = X.shape[1]
-        width = max(len(f.points) * d ** (times + f.order) for f in self.functionals)
+        width = max(f.points.shape[0] * d ** (times + f.order) for f in self.functionals)
         step = max(1, _CHUNK_ENTRIES // width)
-        result = np.zeros((len(X),) + (d,) * times + (dual.shape[1],))
-        for begin in range(0, len(X), step):
+        result = np.zeros((X.shape[0],) + (d,) * times + (dual.shape[1],))
+        for begin in range(0, X.shape[0], step):
             chunk, start = X[begin : begin + step], 0
             for f in self.functionals:
                 tensor = self.kernel.derivative(chunk, f.points, x=times, y=f.order)

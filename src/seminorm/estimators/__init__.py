@@ -1,5 +1,6 @@
 """scikit-learn estimators that assemble kernels, null spaces, solvers and functions."""
 
 from .smoother import Smoother
+from .svc import SVC
 
-__all__ = ["Smoother"]
+__all__ = ["SVC", "Smoother"]

@@ -5,21 +5,21 @@ from __future__ import annotations
 from numbers import Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ..functions import Expansion, cross, design, gram
-from ..kernels import Kernel, NegativeDistance, ThinPlate
+from ..kernels import Kernel
 from ..memory import require_memory
 from ..nullspace import Twin, identifiable, null_space_for
 from ..solvers import threads
 from ..solvers.ridge import Factor, ReducedSystem
 from ..solvers.selection import CRITERIA, solve
+from .defaults import kernel_for
 from .observations import collect_observations
 
 _CHUNK_COLUMNS = 1024
-_LOW_DIMENSION = 10
 
 
 class Smoother(RegressorMixin, BaseEstimator):
@@ -115,7 +115,7 @@ class Smoother(RegressorMixin, BaseEstimator):
             raise ValueError("sample_weight must have a positive entry: all weights are zero.")
         y = y.astype(float)
         self.X_fit_, self._y, self._single = X, y.reshape(len(y), -1), y.ndim == 1
-        self.kernel_ = self._make_kernel(X[weights > 0])
+        self.kernel_ = kernel_for(self.kernel, X[weights > 0])
         self._observed = collect_observations(X, self._y, weights, gradients, self.kernel_)
         self.null_space_ = null_space_for(self.null_space, self.kernel_, self._observed.functionals[0].points)
         self._check_observations(int((weights > 0).sum()))
@@ -184,15 +184,6 @@ class Smoother(RegressorMixin, BaseEstimator):
             left_out[kept] = self._y[kept] - observed.targets[group] + merged[group]
             self._loo = left_out[:, 0] if self._single else left_out
         return self._loo
-
-    def _make_kernel(self, X: np.ndarray) -> Kernel:
-        d = X.shape[1]
-        if self.kernel is not None and not isinstance(self.kernel, Kernel):
-            raise ValueError(f"kernel must be a kernel of seminorm.kernels such as ThinPlate(), got {self.kernel!r}.")
-        if self.kernel is not None:
-            return clone(self.kernel).for_dimension(d)
-        few = d > _LOW_DIMENSION and len(np.unique(X, axis=0)) < 2 * (d + 1)
-        return NegativeDistance() if few else ThinPlate()
 
     def _check_parameters(self):
         if self.criterion not in CRITERIA:

@@ -9,6 +9,7 @@ from math import comb
 
 import numpy as np
 from numpy.polynomial import legendre
+from scipy import sparse
 from scipy.linalg import lstsq
 from sklearn.base import BaseEstimator, clone
 
@@ -81,6 +82,8 @@ class Polynomials(NullSpace):
         if not (isinstance(self.degree, (int, np.integer)) and self.degree >= -1):
             raise ValueError(f"degree must be an integer from -1 on, got {self.degree!r}.")
         X = _as_points(X)
+        if sparse.issparse(X):
+            X = _only_constants(X, self.degree)
         size = comb(X.shape[1] + self.degree, X.shape[1]) if self.degree >= 0 else 0
         if size > _MAX_DIMENSION:
             raise ValueError(
@@ -100,6 +103,8 @@ class Polynomials(NullSpace):
 
     def derivative(self, X, times):
         X = _as_points(X)
+        if sparse.issparse(X):
+            X = _only_constants(X, self.degree)
         coordinates = (X - self.center_) / self.scale_
         coordinates[np.abs(coordinates) < self.rounding_] = 0.0
         n, d = coordinates.shape
@@ -169,9 +174,9 @@ class Features(NullSpace):
         values = self.transform_(X)
         values = np.asarray(values.toarray() if hasattr(values, "toarray") else values, dtype=float)
         values = values[:, None] if values.ndim == 1 else values
-        if values.ndim != 2 or len(values) != len(X):
+        if values.ndim != 2 or len(values) != X.shape[0]:
             raise ValueError(
-                f"features must return an array of shape (n, p) with n = {len(X)}, got shape {values.shape}."
+                f"features must return an array of shape (n, p) with n = {X.shape[0]}, got shape {values.shape}."
             )
         if not np.isfinite(values).all():
             raise ValueError("features returned NaN or infinite values: clean them, or impute before the null space.")
@@ -308,12 +313,19 @@ def identifiable(space: NullSpace, matrix: np.ndarray) -> np.ndarray | None:
 
 
 def _as_points(X) -> np.ndarray:
-    X = np.asarray(X, dtype=float)
+    X = X if sparse.issparse(X) else np.asarray(X, dtype=float)
     if X.ndim != 2:
         raise ValueError(
             f"X must be an array of shape (n, d), got shape {X.shape}: use X.reshape(-1, 1) for a single column."
         )
     return X
+
+
+def _only_constants(X, degree: int) -> np.ndarray:
+    """A constant does not look at its argument, so that X may stay sparse; anything more would make it dense."""
+    if degree > 0:
+        raise ValueError(f"polynomials of degree {degree} of sparse X would be dense: use degree 0, or X.toarray().")
+    return np.zeros((X.shape[0], 1))
 
 
 def _legendre_derivative(k: int, times: int) -> np.ndarray:

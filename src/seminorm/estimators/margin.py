@@ -1,0 +1,170 @@
+"""What support vector classification and regression share: checked input, matrices, machines, evaluation, saving."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..functions import Expansion, Functional
+from ..kernels.base import Kernel
+from ..memory import require_memory
+from ..nullspace import NullSpace, Polynomials, identifiable, null_space_for
+from ..serialization import load_npz, save_npz
+from ..solvers.machines import DenseMachine, FreeMachine
+from .defaults import kernel_for
+
+PRECOMPUTED = "precomputed"
+NAMED_NULL_SPACES = ("auto", "zero", "constant")
+
+
+class MarginMachine(BaseEstimator):
+    """Base of SVC and SVR: everything but the loss.
+
+    ``_kind`` says what is free: "free" (the whole null space), "constant" or "zero" (seed 000, 6.2).
+    """
+
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == PRECOMPUTED
+
+    def _check_alpha(self, *words: str):
+        if isinstance(self.alpha, str):
+            if self.alpha not in words:
+                raise ValueError(
+                    f"alpha must be one of {', '.join(map(repr, words))}, a positive number or candidates, got "
+                    f"{self.alpha!r}."
+                )
+            return
+        alphas = np.asarray(self.alpha, dtype=float)
+        if alphas.ndim > 1 or alphas.size == 0 or not (np.isfinite(alphas).all() and (alphas > 0).all()):
+            raise ValueError(f"alpha must be positive (a small one approaches the hard margin), got {self.alpha!r}.")
+
+    def _check_fit_input(self, X, y, **options):
+        kernel = None if self._is_precomputed() else self.kernel
+        sparse = "csr" if kernel is not None and getattr(kernel, "accepts_sparse", False) else False
+        X, y = validate_data(self, X, y, dtype=np.float64, accept_sparse=sparse, **options)
+        if self._is_precomputed() and X.shape[0] != X.shape[1]:
+            raise ValueError(
+                "X must be the square kernel matrix of the training points for kernel='precomputed', got shape "
+                f"{X.shape}."
+            )
+        return X, y
+
+    def _prepare(self, X, null_columns):
+        """Settle kernel and null space on the training points; returns the null-space matrix."""
+        if self._is_precomputed():
+            self.kernel_, self.null_space_ = None, None
+            P = np.ones((X.shape[0], 1)) if null_columns is None else _columns(null_columns, X.shape[0])
+            self._tolerance = 1e-13
+        else:
+            if null_columns is not None:
+                raise ValueError(
+                    "null_columns goes with kernel='precomputed': name your features by null_space=Features(...) "
+                    "otherwise."
+                )
+            self.kernel_ = kernel_for(self.kernel, X)
+            self.null_space_ = _space_of(self.null_space, self.kernel_, X)
+            P = self.null_space_(X)
+            self._tolerance = self.null_space_.resolution
+            identifiable(self.null_space_, P)  # warns
+        require_memory(3 * 8 * X.shape[0] ** 2, f"a dense machine on {X.shape[0]} points", "train on a subset.")
+        return P
+
+    def _gram(self, X) -> np.ndarray:
+        return np.array(X) if self._is_precomputed() else self.kernel_(X)
+
+    def _machine(self, Phi: np.ndarray, P: np.ndarray, basis: np.ndarray | None = None) -> FreeMachine | DenseMachine:
+        if self._kind == "free":
+            return FreeMachine(Phi, P, self._tolerance)
+        free = np.ones((len(Phi), 1 if self._kind == "constant" else 0))
+        return DenseMachine(Phi, P, free, basis, self._tolerance)
+
+    def _basis(self, X, rng) -> np.ndarray | None:
+        """Points of a dense expansion: distinct ones, at random if there are to be fewer; None for all."""
+        n = X.shape[0]
+        distinct = np.arange(n)
+        if not self._is_precomputed() and not hasattr(X, "tocsr"):
+            distinct = np.sort(np.unique(X, axis=0, return_index=True)[1])
+        if self.n_basis is not None and self.n_basis < len(distinct):
+            return np.sort(check_random_state(rng).choice(distinct, self.n_basis, replace=False))
+        return None if len(distinct) == n else distinct
+
+    def _keep(self, X, dual: np.ndarray, null: np.ndarray, rows: np.ndarray):
+        """Keep the support: ``dual`` (n, k) and ``null`` (p, k); ``rows`` are the rows of the user's X."""
+        support = np.flatnonzero(np.abs(dual).sum(axis=1) > 0)
+        self.support_ = rows[support]
+        self.dual_coef_, self.null_coef_ = dual[support].T, null.T
+        if self._is_precomputed():
+            self.support_vectors_ = np.empty((0, 0))
+            return
+        self.support_vectors_ = X[support]
+        if self._kind != "free":
+            self.null_space_ = Polynomials(0 if self._kind == "constant" else -1).fit(X)
+
+    @property
+    def function_(self) -> Expansion:
+        """The decision functions as one function with as many outputs as there are binary problems."""
+        check_is_fitted(self, "dual_coef_")
+        if self._is_precomputed():
+            raise ValueError(
+                "function_ needs the kernel: with kernel='precomputed' only decision values at given kernel rows exist."
+            )
+        return Expansion(
+            self.kernel_, [Functional(self.support_vectors_)], self.dual_coef_.T, self.null_space_, self.null_coef_.T
+        )
+
+    def _values(self, X, null_columns=None) -> np.ndarray:
+        """Decision values, (n, k)."""
+        check_is_fitted(self, "dual_coef_")
+        sparse = "csr" if not self._is_precomputed() and self.kernel_.accepts_sparse else False
+        X = validate_data(self, X, dtype=np.float64, accept_sparse=sparse, reset=False)
+        if not self._is_precomputed():
+            return self.function_(X) if len(self.support_) else self.null_space_(X) @ self.null_coef_.T
+        columns = np.ones((len(X), 1)) if null_columns is None else _columns(null_columns, len(X))
+        if self._kind != "free":
+            columns = columns[:, :0] if self._kind == "zero" else np.ones((len(X), 1))
+        if columns.shape[1] != self.null_coef_.shape[1]:
+            raise ValueError(
+                f"null_columns must have {self.null_coef_.shape[1]} columns, as in fit, got {columns.shape[1]}."
+            )
+        return X[:, self.support_] @ self.dual_coef_.T + columns @ self.null_coef_.T
+
+    def save(self, path):
+        """Write the trained machine to one npz file without pickle; :meth:`load` reads it."""
+        check_is_fitted(self, "dual_coef_")
+        fitted = {name: value for name, value in vars(self).items() if name.endswith("_") or name == "_kind"}
+        return save_npz(
+            path, {"type": type(self).__name__, "parameters": self.get_params(deep=False), "fitted": fitted}
+        )
+
+    @classmethod
+    def load(cls, path):
+        """Read a machine written by :meth:`save`; no code of the file is run."""
+        content = load_npz(path)
+        if content.get("type") != cls.__name__:
+            raise ValueError(f"{path} does not hold a {cls.__name__}.")
+        machine = cls(**content["parameters"])
+        vars(machine).update(content["fitted"])
+        return machine
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._is_precomputed()
+        tags.input_tags.sparse = isinstance(self.kernel, Kernel) and bool(self.kernel.accepts_sparse)
+        return tags
+
+
+def _space_of(specification, kernel: Kernel, X) -> NullSpace:
+    """The free or annihilated functions; never less than the constant, the usual bias, unless the user says so."""
+    if isinstance(specification, str) and specification in NAMED_NULL_SPACES:
+        return Polynomials(max(kernel.null_degree, 0)).fit(X)
+    return null_space_for(specification, kernel, X)
+
+
+def _columns(null_columns, n: int) -> np.ndarray:
+    columns = np.asarray(null_columns, dtype=float)
+    columns = columns[:, None] if columns.ndim == 1 else columns
+    if columns.ndim != 2 or len(columns) != n or not np.isfinite(columns).all():
+        raise ValueError(f"null_columns must be finite, of shape (n, r) with n = {n}, got shape {columns.shape}.")
+    return columns

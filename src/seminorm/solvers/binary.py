@@ -1,0 +1,94 @@
+"""One margin machine for two classes: loss, alpha, coefficients."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import hinge as box
+from . import newton
+from .machines import Coefficients, DenseMachine, FreeMachine
+from .margin_path import choose_by_leave_one_out, default_alphas
+from .separation import separates, smallest_separator
+
+LOSSES = ("squared_hinge", "hinge")
+
+
+@dataclass
+class BinaryFit:
+    """A trained machine: coefficients, the alpha used, the path that led to it, and fitted values."""
+
+    coefficients: Coefficients
+    alpha: float
+    path: dict[str, np.ndarray]
+    values: np.ndarray
+    iterations: int
+
+
+class BinaryProblem:
+    """Two classes on the points of a machine.
+
+    Parameters
+    ----------
+    machine : FreeMachine or DenseMachine
+    y : array (n,) of -1 and 1
+    weights : array (n,)
+        Positive.
+    loss : {"squared_hinge", "hinge"}
+    """
+
+    def __init__(
+        self, machine: FreeMachine | DenseMachine, y: np.ndarray, weights: np.ndarray, loss: str, max_iter: int = 100
+    ):
+        self.machine, self.y, self.weights, self.loss, self.max_iter = machine, y, weights, loss, max_iter
+
+    def fit(self, alpha: float | np.ndarray | None) -> BinaryFit:
+        """Train at a given alpha, or at the one of some (``None``: of the default ones) with the fewest leave-one-out
+        errors.
+        """
+        if separates(self.machine.Q, self.y):  # no kernel needed, whatever alpha is
+            return self._null_space_alone(alpha)
+        if alpha is not None and np.ndim(alpha) == 0:
+            return self._finish(float(alpha), self.solve(float(alpha)), {})
+        grid = default_alphas(self.machine.scale) if alpha is None else np.asarray(alpha, dtype=float)
+        path = choose_by_leave_one_out(
+            grid, self.machine.scale, self.solve, self._errors, len(self.y), exhaustive=alpha is not None
+        )
+        return self._finish(path.alpha, path.solution, path.arrays())
+
+    def path(self, alphas: np.ndarray):
+        """Trained machines for decreasing alphas, each started from the one before."""
+        start = None
+        for alpha in np.sort(alphas)[::-1]:
+            start = self.solve(float(alpha), start)
+            yield alpha, self._finish(float(alpha), start, {})
+
+    def solve(self, alpha: float, start=None):
+        K, Q = self.machine.K, self.machine.Q
+        if self.loss == "hinge":
+            return box.hinge(K, Q, self.y, alpha, self.weights)
+        return newton.minimise(
+            K, Q, newton.SquaredHinge(self.y), alpha, self.weights, start=start, max_iter=self.max_iter
+        )
+
+    def leave_one_out(self, solution) -> np.ndarray:
+        """Values that each point would get from the machine trained without it, the active set of the others kept."""
+        if self.loss == "hinge":
+            return box.leave_one_out_hinge(solution, self.machine.K, self.machine.Q)
+        return newton.leave_one_out(solution)
+
+    def _errors(self, solution) -> float:
+        right = self.y * self.leave_one_out(solution) > 0  # NaN counts as an error
+        return float(self.weights[~right].sum())
+
+    def _finish(self, alpha: float, solution, path: dict) -> BinaryFit:
+        coefficients = self.machine.expand(solution.active, solution.dual, solution.null, solution.values)
+        iterations = int(path["iterations"].sum()) if path else solution.iterations
+        return BinaryFit(coefficients, alpha, path, solution.values, iterations)
+
+    def _null_space_alone(self, alpha) -> BinaryFit:
+        null = smallest_separator(self.machine.Q, self.y)
+        values, nothing = self.machine.Q @ null, np.empty(0)
+        coefficients = self.machine.expand(np.empty(0, dtype=int), nothing, null, values)
+        return BinaryFit(coefficients, np.nan if alpha is None or np.ndim(alpha) else float(alpha), {}, values, 0)

@@ -1,0 +1,232 @@
+"""min 1/2 a'Qa - c'a subject to E a = e, 0 <= a <= u: one dense quadratic program for every machine with a box.
+
+A primal-dual interior point method with Mehrotra's predictor and corrector. A step costs one factorisation of Q + D,
+D diagonal and positive, and a Schur complement of the size of the equalities. The multipliers of the equalities are
+part of the answer: for support vector machines they are the coefficients of the null space.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cholesky, solve_triangular
+from scipy.optimize import linprog
+from sklearn.exceptions import ConvergenceWarning
+
+
+class DenseForm:
+    """The quadratic form of a symmetric positive semi-definite matrix."""
+
+    def __init__(self, Q: np.ndarray):
+        self.Q = np.asarray(Q, dtype=float)
+        self.size = len(self.Q)
+        self.scale = max(float(np.trace(self.Q)) / max(self.size, 1), np.finfo(float).tiny)
+
+    def product(self, a: np.ndarray) -> np.ndarray:
+        return self.Q @ a
+
+    def shifted_solver(self, diagonal: np.ndarray):
+        """A function B -> (Q + diag)^-1 B."""
+        return _cholesky_solver(self.Q, diagonal)
+
+
+class PairedForm:
+    """[[K, -K], [-K, K]] for machines with two variables a point (above and below a tube), at the price of one K."""
+
+    def __init__(self, K: np.ndarray):
+        self.K = np.asarray(K, dtype=float)
+        self.size = 2 * len(self.K)
+        self.scale = max(float(np.trace(self.K)) / max(len(self.K), 1), np.finfo(float).tiny)
+
+    def product(self, a: np.ndarray) -> np.ndarray:
+        n = len(self.K)
+        up = self.K @ (a[:n] - a[n:])
+        return np.concatenate([up, -up])
+
+    def shifted_solver(self, diagonal: np.ndarray):
+        # with J = [I, -I]: (D + J'KJ)^-1 = D^-1 - D^-1 J' T^-1 (I - (K + T^-1)^-1 T^-1) J D^-1, T = J D^-1 J' diagonal
+        n = len(self.K)
+        inverse = 1.0 / diagonal
+        T_inverse = 1.0 / (inverse[:n] + inverse[n:])
+        solve = _cholesky_solver(self.K, T_inverse)
+
+        def apply(B):
+            scaled = (inverse * B.T).T
+            middle = (T_inverse * (scaled[:n] - scaled[n:]).T).T
+            middle = middle - (T_inverse * solve(middle).T).T
+            return scaled - (inverse * np.concatenate([middle, -middle]).T).T
+
+        return apply
+
+
+def _cholesky_solver(Q: np.ndarray, diagonal: np.ndarray):
+    A = np.array(Q, order="F")
+    A[np.diag_indices_from(A)] += diagonal
+    L = cholesky(A, lower=True, overwrite_a=True, check_finite=False)
+
+    def apply(B):
+        return solve_triangular(
+            L, solve_triangular(L, B, lower=True, check_finite=False), lower=True, trans="T", check_finite=False
+        )
+
+    return apply
+
+
+@dataclass
+class BoxSolution:
+    """The minimiser with its multipliers, and how well it satisfies the optimality conditions."""
+
+    a: np.ndarray
+    multipliers: np.ndarray  #: of the equalities
+    lower: np.ndarray  #: multipliers of a >= 0
+    upper: np.ndarray  #: multipliers of a <= u
+    residuals: dict[str, float]  #: stationarity, equality and complementarity, relative to the scale of the problem
+    iterations: int
+    converged: bool
+
+
+class InfeasibleError(ValueError):
+    """The equalities have no solution inside the box."""
+
+
+def solve_box_qp(Q, c, E, e, u, tolerance: float = 1e-9, max_iter: int = 100) -> BoxSolution:
+    """Solve min 1/2 a'Qa - c'a, E a = e, 0 <= a <= u.
+
+    Parameters
+    ----------
+    Q : array (n, n), DenseForm or PairedForm
+        Positive semi-definite, at least on the null space of E.
+    c, u : arrays (n,)
+        ``u`` is positive and may be infinite.
+    E, e : arrays (r, n) and (r,)
+        r may be 0; the rows should be independent.
+    tolerance : float
+        For the residuals of stationarity, equality and complementarity, relative to the scale of the problem.
+
+    Raises
+    ------
+    InfeasibleError
+        If no a in the box satisfies the equalities.
+    """
+    form = Q if hasattr(Q, "shifted_solver") else DenseForm(Q)
+    problem = _Problem(form, np.asarray(c, float), np.asarray(E, float), np.asarray(e, float), np.asarray(u, float))
+    state, iteration = problem.start(), 0
+    for iteration in range(1, max_iter + 1):
+        residuals = problem.residuals(state)
+        if max(residuals.values()) < tolerance:
+            break
+        try:
+            state = problem.step(state)
+        except np.linalg.LinAlgError:
+            break
+    residuals = problem.residuals(state)
+    converged = max(residuals.values()) < 100 * tolerance
+    if not converged:
+        problem.refuse_infeasible()
+        warnings.warn(
+            f"the interior point method stopped after {iteration} steps with residuals {residuals}: rescale the "
+            "data, or raise max_iter.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    a, lower, upper, nu = state
+    return BoxSolution(a, nu, lower, upper, residuals, iteration, converged)
+
+
+class _Problem:
+    """Residuals, steps and scales of one quadratic program."""
+
+    def __init__(self, form, c, E, e, u):
+        n = form.size
+        if c.shape != (n,) or u.shape != (n,) or E.ndim != 2 or E.shape[1] != n or e.shape != (len(E),):
+            raise ValueError(
+                f"for Q of size {n}, c and u must be ({n},), E (r, {n}) and e (r,): got {c.shape}, {u.shape}, "
+                f"{E.shape}, {e.shape}."
+            )
+        if not (u > 0).all():
+            raise ValueError("u must be positive: leave out the variables that are fixed to zero.")
+        self.form, self.c, self.E, self.e, self.u = form, c, E, e, u
+        self.bounded = np.isfinite(u)
+        self.size_c = max(np.abs(c).max(initial=0.0), 1e-300)
+        # the size of a typical solution: the box, or the unconstrained scale c / Q
+        self.size_a = min(
+            np.max(u[self.bounded], initial=0.0) or np.inf, self.size_c / form.scale * n if form.scale else np.inf
+        )
+
+    def start(self):
+        n = self.form.size
+        a = np.where(self.bounded, 0.5 * np.where(self.bounded, self.u, 1.0), 1.0)
+        a = np.minimum(a, max(self.size_a, 1e-300))
+        lower = np.full(n, self.size_c)
+        upper = np.where(self.bounded, self.size_c, 0.0)
+        return a, lower, upper, np.zeros(len(self.E))
+
+    def _gap(self, a):
+        return np.where(self.bounded, self.u - a, 1.0)
+
+    def residuals(self, state) -> dict[str, float]:
+        a, lower, upper, nu = state
+        Qa = self.form.product(a)
+        stationarity = Qa - self.c + self.E.T @ nu - lower + upper
+        gap = (a * lower).sum() + (self._gap(a) * upper)[self.bounded].sum()
+        energy = abs(a @ Qa) + abs(self.c @ a)
+        row_scale = np.abs(self.E) @ np.abs(a) + np.abs(self.e)
+        equality = np.abs(self.E @ a - self.e) / np.maximum(row_scale, 1e-300)
+        return {
+            "stationarity": float(np.abs(stationarity).max(initial=0.0) / self.size_c),
+            "equality": float(equality.max(initial=0.0)),
+            "complementarity": float(gap / max(energy, 1e-300)),
+        }
+
+    def step(self, state):
+        a, lower, upper, nu = state
+        gap = self._gap(a)
+        stationarity = self.form.product(a) - self.c + self.E.T @ nu - lower + upper
+        equality = self.E @ a - self.e
+        solve = self.form.shifted_solver(lower / a + upper / gap)
+        right = solve(self.E.T) if len(self.E) else np.empty((len(a), 0))
+        schur = self.E @ right
+
+        def direction(target_lower, target_upper):
+            # lower = (target_lower - lower * da) / a - lower ..., eliminated into one system for da
+            push = -stationarity + target_lower / a - lower - np.where(self.bounded, target_upper / gap - upper, 0.0)
+            base = solve(push)
+            d_nu = np.linalg.lstsq(schur, self.E @ base + equality, rcond=None)[0] if len(self.E) else np.empty(0)
+            da = base - right @ d_nu
+            d_lower = (target_lower - lower * da) / a - lower
+            d_upper = np.where(self.bounded, (target_upper + upper * da) / gap - upper, 0.0)
+            return da, d_lower, d_upper, d_nu
+
+        count = len(a) + self.bounded.sum()
+        mu = ((a * lower).sum() + (gap * upper)[self.bounded].sum()) / count
+        zero = np.zeros_like(a)
+        da, d_lower, d_upper, _ = direction(zero, zero)
+        primal, dual = self._lengths(a, gap, lower, upper, da, d_lower, d_upper, 1.0)
+        after = ((a + primal * da) * (lower + dual * d_lower)).sum()
+        after += ((gap - primal * da) * (upper + dual * d_upper))[self.bounded].sum()
+        centre = mu * min(1.0, (after / count / mu) ** 3)
+        step = direction(centre - da * d_lower, centre + da * d_upper)
+        primal, dual = self._lengths(a, gap, lower, upper, *step[:3], 0.995)
+        return a + primal * step[0], lower + dual * step[1], upper + dual * step[2], nu + dual * step[3]
+
+    def _lengths(self, a, gap, lower, upper, da, d_lower, d_upper, damping):
+        primal = min(_to_boundary(a, da), _to_boundary(gap[self.bounded], -da[self.bounded]))
+        dual = min(_to_boundary(lower, d_lower), _to_boundary(upper[self.bounded], d_upper[self.bounded]))
+        return min(1.0, damping * primal), min(1.0, damping * dual)
+
+    def refuse_infeasible(self):
+        if not len(self.E):
+            return
+        bounds = np.column_stack([np.zeros(len(self.u)), self.u])
+        if linprog(np.zeros(len(self.u)), A_eq=self.E, b_eq=self.e, bounds=bounds, method="highs").status == 2:
+            raise InfeasibleError(
+                "no point of the box 0 <= a <= u satisfies E a = e: the constraints contradict each other."
+            )
+
+
+def _to_boundary(x, dx) -> float:
+    """How far one may go along dx before some entry of x is zero; a little over 1 if never."""
+    shrinking = dx < 0
+    return float((-x[shrinking] / dx[shrinking]).min(initial=2.0))

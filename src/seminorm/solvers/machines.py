@@ -1,0 +1,136 @@
+"""The matrices of a margin machine: from kernel and null-space matrices to a positive definite problem, and back to
+coefficients.
+
+Both machines present the problem as f = K a + Q b with Q'a = 0, K positive definite and Q orthonormal. They differ in
+what is free: :class:`FreeMachine` leaves the whole null space free; :class:`DenseMachine` is the machine with
+coefficients orthogonal to the null space and nothing, or only the constant, free (seed 000, 6.2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_solve, cholesky, qr, solve_triangular
+
+from ..nullspace.linear_algebra import independent_columns
+
+
+@dataclass
+class Coefficients:
+    """Of the kernel at some points, and of the null space."""
+
+    points: np.ndarray  #: indices of the points with a kernel term
+    dual: np.ndarray
+    null: np.ndarray
+
+
+class FreeMachine:
+    """The null space is free: K = Pi Phi Pi + c Q Q' (DESIGN 4.3), c the mean eigenvalue.
+
+    Parameters
+    ----------
+    Phi : array (n, n)
+        Kernel matrix; overwritten.
+    P : array (n, r)
+        Null-space matrix; of dependent columns the coefficients of smallest norm are taken.
+    tolerance : float
+        For the decision about its rank.
+    """
+
+    def __init__(self, Phi: np.ndarray, P: np.ndarray, tolerance: float = 1e-13):
+        self.combinations = independent_columns(P, tolerance)
+        P = P if self.combinations is None else P @ self.combinations
+        self.Q, self.R = qr(P, mode="economic") if P.shape[1] else (P, np.empty((0, 0)))
+        self.PhiQ = Phi @ self.Q
+        half = self.PhiQ - 0.5 * self.Q @ (self.Q.T @ self.PhiQ)
+        _subtract_symmetric_product(Phi, half, self.Q)
+        self.scale = float(np.trace(Phi)) / max(len(Phi) - P.shape[1], 1)
+        _subtract_symmetric_product(Phi, -0.5 * self.scale * self.Q, self.Q)
+        self.K = Phi
+
+    def expand(self, active: np.ndarray, dual: np.ndarray, null: np.ndarray, values: np.ndarray) -> Coefficients:
+        """f = sum_active dual phi(., x_i) + P b: undo the change of the null coefficients."""
+        if len(self.R):
+            null = solve_triangular(self.R, null - self.PhiQ[active].T @ dual)
+        return Coefficients(active, dual, null if self.combinations is None else self.combinations @ null)
+
+
+class DenseMachine:
+    """Coefficients orthogonal to the null space, nothing or the constant free (DESIGN 4.5).
+
+    The kernel of the machine is K0 = Phi - Q S Q', positive semi-definite; the expansion runs over all points, or
+    over ``basis``.
+
+    Parameters
+    ----------
+    Phi : array (n, n)
+        Kernel matrix; overwritten.
+    P : array (n, r)
+        Null-space matrix.
+    free : array (n, q)
+        What is left free on the data: no column, or a column of ones.
+    basis : array of int, optional
+        Expand on these points only.
+    """
+
+    def __init__(
+        self,
+        Phi: np.ndarray,
+        P: np.ndarray,
+        free: np.ndarray,
+        basis: np.ndarray | None = None,
+        tolerance: float = 1e-13,
+    ):
+        self.basis = np.arange(len(Phi)) if basis is None else basis
+        combinations = independent_columns(P[self.basis], tolerance)
+        P = P[self.basis] if combinations is None else P[self.basis] @ combinations
+        Q = qr(P, mode="economic")[0] if P.shape[1] else P
+        self.Qb, self.all_points = Q, basis is None
+        core = np.array(Phi if basis is None else Phi[np.ix_(basis, basis)], order="F")
+        PhiQ = core @ Q
+        corner = Q.T @ PhiQ
+        half = PhiQ - 0.5 * Q @ corner
+        _subtract_symmetric_product(core, half, Q)
+        scale = float(np.trace(core)) / max(len(core) - P.shape[1], 1)
+        _subtract_symmetric_product(core, -0.5 * scale * Q, Q)
+        try:
+            self.L = cholesky(core, lower=True, overwrite_a=True, check_finite=False)
+        except LinAlgError:
+            raise ValueError(
+                "the expansion with coefficients orthogonal to the null space needs distinct points, and some "
+                "points coincide (or nearly): remove "
+                "duplicates, use n_basis, or leave the null space free."
+            ) from None
+        if self.all_points:
+            edge = PhiQ - Q @ corner
+            S = corner - edge.T @ cho_solve((self.L, True), edge, check_finite=False)
+            _subtract_symmetric_product(Phi, 0.5 * Q @ S, Q)
+            self.K0 = Phi
+        else:
+            self.features = solve_triangular(self.L, self._project(Phi[basis]), lower=True, check_finite=False)
+            self.K0 = self.features.T @ self.features
+        inner = FreeMachine(self.K0, free)
+        self.K, self.Q, self.scale, self._inner = inner.K, inner.Q, inner.scale, inner
+
+    def _project(self, B: np.ndarray) -> np.ndarray:
+        return B - self.Qb @ (self.Qb.T @ B)
+
+    def expand(self, active: np.ndarray, dual: np.ndarray, null: np.ndarray, values: np.ndarray) -> Coefficients:
+        """The coefficients at the basis points whose kernel sum has the values K0 a, and the free constant."""
+        free = self._inner.expand(active, dual, null, values).null
+        if self.all_points:  # Pi K0 a = Pi K a, because the free part is in the null space
+            right = self._project((values - self.Q @ null)[:, None])[:, 0]
+            full = cho_solve((self.L, True), right, check_finite=False)
+        else:
+            inner = self.features[:, active] @ dual
+            full = solve_triangular(self.L, inner, lower=True, trans="T", check_finite=False)
+        full = self._project(full[:, None])[:, 0]
+        return Coefficients(self.basis, full, free)
+
+
+def _subtract_symmetric_product(K: np.ndarray, A: np.ndarray, B: np.ndarray) -> None:
+    """K -= A B' + B A' in place, a block of rows at a time; stays exactly symmetric up to rounding of equal sums."""
+    for start in range(0, len(K), 1024):
+        rows = slice(start, start + 1024)
+        K[rows] -= A[rows] @ B.T + B[rows] @ A.T

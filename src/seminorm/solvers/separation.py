@@ -1,0 +1,50 @@
+"""Can the null space alone separate two classes, and if so, by which of its functions?"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.optimize import nnls
+
+_STEPS = 60
+_MARGIN = 1e-6
+
+
+def separates(Q: np.ndarray, y: np.ndarray) -> bool:
+    """Whether some b has y_i Q_i b > 0 for all i: Newton's method on the squared hinge in the few dimensions of b."""
+    n, r = Q.shape
+    if r == 0 or (y == y[0]).all():
+        return False
+    if r >= n:
+        return True
+    signed = y[:, None] * Q
+    ridge = 1e-10 * (Q**2).sum() / r
+    b, loss = np.zeros(r), float(n)
+    for _ in range(_STEPS):
+        active = signed @ b < 1.0
+        if not active.any():
+            return True
+        rows = signed[active]
+        factor = cho_factor(rows.T @ rows + ridge * np.eye(r), check_finite=False)
+        step = cho_solve(factor, rows.T @ (1.0 - rows @ b) - ridge * b, check_finite=False)
+        length, new_loss = 1.0, np.inf
+        while length > 1e-8:
+            new_loss = (np.maximum(0.0, 1.0 - signed @ (b + length * step)) ** 2).sum()
+            if new_loss < loss:
+                break
+            length *= 0.5
+        if new_loss >= loss * (1 - 1e-10):
+            break
+        b, loss = b + length * step, new_loss
+    return bool((signed @ b).min() > _MARGIN)
+
+
+def smallest_separator(Q: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The b of smallest norm with y_i Q_i b >= 1: least-distance programming by non-negative least squares."""
+    signed = y[:, None] * Q
+    target = np.zeros(Q.shape[1] + 1)
+    target[-1] = 1.0
+    stacked = np.vstack([signed.T, np.ones(len(y))])
+    weights = nnls(stacked, target, maxiter=30 * max(stacked.shape))[0]
+    residual = stacked @ weights - target
+    return -residual[:-1] / residual[-1]
