@@ -11,6 +11,7 @@ from seminorm import Expansion, Functional, Smoother
 from seminorm.functions import Function, cross, design, gram
 from seminorm.kernels import Gaussian, Matern, Multiquadric, Polyharmonic, ThinPlate
 from seminorm.nullspace import Features, Polynomials, Twin
+from seminorm.serialization import _umask
 
 
 def expansion(rng, kernel=None, outputs=None):
@@ -95,6 +96,7 @@ def test_saves_without_pickle_and_pickles(outputs, rng, tmp_path):
     Z = rng.random((5, 2))
     path = f.save(tmp_path / "f.npz")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["f.npz"]
+    assert path.stat().st_mode & 0o444 == 0o444 & ~_umask()
     for copy in (Expansion.load(path), pickle.loads(pickle.dumps(f))):
         assert np.array_equal(copy(Z), f(Z))
         assert np.array_equal(copy.gradient(Z), f.gradient(Z))
@@ -122,6 +124,9 @@ def test_refuses_to_save_code_and_to_load_strangers(rng, tmp_path):
     )
     with pytest.raises(ValueError, match="forged"):
         Expansion.load(target)
+    (tmp_path / "text.npz").write_text("hello")
+    with pytest.raises(ValueError, match="not an npz"):
+        Expansion.load(tmp_path / "text.npz")
     np.savez(target, x=np.ones(3))
     with pytest.raises(ValueError, match="not written by"):
         Expansion.load(target)

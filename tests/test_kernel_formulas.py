@@ -191,6 +191,38 @@ def test_kernels_work_inside_scikit_learn(rng):
     assert SVC(kernel=k.Gaussian(0.3)).fit(X, y > 0).score(X, y > 0) > 0.9
 
 
+@pytest.mark.parametrize(
+    "compose",
+    [
+        lambda k0: 0.5 * k0,
+        lambda k0: k0 + k.Gaussian(),
+        lambda k0: k0 * k.Gaussian(),
+        lambda k0: k0.axis_scale([1.0, 2.0]),
+        lambda k0: k.PowerSeries("exp", kernel=k0),
+    ],
+)
+def test_composed_kernels_refuse_derivatives_that_a_part_does_not_have(compose):
+    rough = k.Laplacian().on_columns([0])
+    with pytest.raises(ValueError, match="coincide"):  # equal in column 0, though the points differ
+        compose(rough).gradient([[0.3, 0.1]], [[0.3, 0.9]])
+    assert np.isfinite(compose(rough).gradient([[0.3, 0.1]], [[0.4, 0.1]])).all()
+    with pytest.raises(ValueError, match="larger q"):
+        compose(k.BSpline(1)).gradient([[0.3, 0.1]], [[0.5, 0.9]])
+
+
+def test_equality_sums_and_quotients():
+    assert k.Gaussian(2.0) == k.Gaussian(2.0) != k.Gaussian(1.0)
+    assert k.Gaussian().axis_scale([1.0, 2.0]) != k.Gaussian().axis_scale([1.0, 2.0, 3.0])
+    assert sum([k.Gaussian(), k.Linear()]) == k.Gaussian() + k.Linear()
+    assert k.Gaussian() / 2 == 0.5 * k.Gaussian()
+    assert (k.Gaussian() ** np.int64(2)).order == 0
+    for wrong in (lambda: k.Gaussian() + 1, lambda: k.ThinPlate() + gp.RBF(), lambda: k.ThinPlate() * gp.RBF()):
+        with pytest.raises(TypeError, match="kernel"):
+            wrong()
+    with pytest.raises(ValueError, match="order 0"):
+        (k.Gaussian() * k.Linear()).set_params(first=k.ThinPlate())([[0.0]])
+
+
 def test_order_rules_of_the_algebra():
     assert (k.ThinPlate() + k.Gaussian()).order == 2
     assert (k.Multiquadric() + k.Gaussian()).order == 1

@@ -5,9 +5,11 @@ from math import comb
 import numpy as np
 import pytest
 from helpers import central_difference
+from scipy.linalg import null_space
+from sklearn.base import clone
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.preprocessing import KernelCenterer, PolynomialFeatures
+from sklearn.preprocessing import KernelCenterer, PolynomialFeatures, SplineTransformer
 from sklearn.svm import SVR
 
 from seminorm.kernels import Gaussian, Multiquadric, Polyharmonic, ThinPlate
@@ -133,6 +135,22 @@ def test_twins_in_scikit_learn(rng):
     assert SVR(kernel=twin, C=1e3, epsilon=0.01).fit(X, y).score(X, y) > 0.95
     assert KernelRidge(kernel=twin, alpha=1e-4).fit(X, y).score(X, y) > 0.99
     assert GaussianProcessRegressor(kernel=twin, alpha=1e-6).fit(X, y).score(X, y) > 0.99
+
+
+def test_twins_keep_the_space_that_was_fitted_on_the_data(rng):
+    """Features that depend on the data they were fitted on (knots at quantiles) survive in the twin, and in its
+    clones.
+    """
+    X = rng.random((50, 1))
+    space = Features(SplineTransformer(5, degree=3, knots="quantile"))
+    twin = Twin.from_data(Polyharmonic(2), X, space, definite=False)
+    fitted = Features(SplineTransformer(5, degree=3, knots="quantile")).fit(X)
+    Z = rng.random((20, 1)) * 0.9 + 0.05
+    a = null_space(fitted(Z).T)
+    for kernel in (twin, clone(twin)):
+        np.testing.assert_allclose(a.T @ kernel(Z) @ a, a.T @ Polyharmonic(2)(Z) @ a, atol=1e-10)
+    with pytest.raises(ValueError, match="its own twin"):
+        Twin.from_data(Gaussian(), X)
 
 
 def test_projection_of_a_kernel_matrix(rng):

@@ -44,6 +44,8 @@ def with_nan(X):
         (lambda X, y: Smoother().fit(X, y, gradients=X), r"gradients need a kernel.*Polyharmonic\(m=3\)"),
         (lambda X, y: Smoother(Polyharmonic(3)).fit(X, y, gradients=X[:5]), "gradients must have shape"),
         (lambda X, y: Smoother(Polyharmonic(3)).fit(X, y, gradients=(X, X, -(y**2))), "gradients: the weights"),
+        (lambda X, y: Smoother(Polyharmonic(3)).fit(X, y, gradients=(X, X, y[:3])), "gradients: the weights"),
+        (lambda X, y: Smoother().fit(X, y, functionals=[X]), "functionals must hold"),
         (lambda X, y: Smoother(Polyharmonic(3)).fit(X, y, gradients=(X,)), "tuple of 1"),
         (lambda X, y: Smoother().fit(X, y, sample_weight=-np.ones(30)), "[Nn]egative"),
         (lambda X, y: Smoother().fit(X, y, sample_weight=np.zeros(30)), "[Ss]ample.weight"),
@@ -89,8 +91,9 @@ def test_constant_features_warn_and_work(rng, data):
 
 def test_singular_kernels_warn_and_fit_what_they_can(data):
     X, y = data
-    with pytest.warns(LinAlgWarning, match="singular"):
+    with pytest.warns(LinAlgWarning, match="singular") as caught:
         model = Smoother(Linear(), alpha=0).fit(X, y)
+    assert caught[0].filename == __file__  # the line of the caller
     least_squares = np.linalg.lstsq(X, y, rcond=None)[0]
     np.testing.assert_allclose(model.predict(X), X @ least_squares, atol=1e-6)
 

@@ -45,7 +45,10 @@ def _from_meminfo() -> int | None:
 def _from_cgroup() -> int | None:
     try:
         limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()
-        used = Path("/sys/fs/cgroup/memory.current").read_text().strip()
-        return None if limit == "max" else int(limit) - int(used)
+        if limit == "max":
+            return None
+        used = int(Path("/sys/fs/cgroup/memory.current").read_text())
+        details = dict(line.split() for line in Path("/sys/fs/cgroup/memory.stat").read_text().splitlines())
+        return int(limit) - used + int(details.get("inactive_file", 0))  # cached files can be given back
     except (OSError, ValueError):
         return None

@@ -8,6 +8,7 @@ import importlib
 import json
 import os
 import tempfile
+import zipfile
 from numbers import Integral, Real
 from pathlib import Path
 
@@ -31,6 +32,7 @@ def save_npz(path, content: dict) -> Path:
     try:
         with os.fdopen(handle, "wb") as file:
             np.savez(file, **{_DESCRIPTION: np.array(description)}, **arrays)
+        os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
     except BaseException:
         os.unlink(temporary)
@@ -40,10 +42,18 @@ def save_npz(path, content: dict) -> Path:
 
 def load_npz(path) -> dict:
     """Read what :func:`save_npz` wrote."""
+    if not zipfile.is_zipfile(path):
+        raise ValueError(f"{path} was not written by {_PACKAGE}: it is not an npz file.")
     with np.load(path, allow_pickle=False) as file:
         if _DESCRIPTION not in file:
             raise ValueError(f"{path} was not written by {_PACKAGE}: it holds no description.")
         return _build(json.loads(str(file[_DESCRIPTION])), file)
+
+
+def _umask() -> int:
+    current = os.umask(0)
+    os.umask(current)
+    return current
 
 
 def _describe(value, arrays: dict):
@@ -53,7 +63,7 @@ def _describe(value, arrays: dict):
         return int(value)
     if isinstance(value, Real):
         return float(value)
-    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biufUS":
         name = f"array{len(arrays)}"
         arrays[name] = value
         return {"kind": "array", "name": name}

@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from ..functions import Expansion, cross, design, gram
 from ..kernels import Kernel
 from ..memory import require_memory
-from ..nullspace import Twin, identifiable, null_space_for
+from ..nullspace import identifiable, null_space_for, semidefinite_matrix, unisolvent_subset
 from ..solvers import threads
 from ..solvers.ridge import Factor, ReducedSystem
 from ..solvers.selection import CRITERIA, solve
@@ -95,7 +95,7 @@ class Smoother(RegressorMixin, BaseEstimator):
         self.prior_variance = prior_variance
         self.verbose = verbose
 
-    def fit(self, X, y, sample_weight=None, gradients=None) -> Smoother:
+    def fit(self, X, y, sample_weight=None, gradients=None, functionals=None) -> Smoother:
         """Fit to values and, optionally, gradients.
 
         Parameters
@@ -106,7 +106,10 @@ class Smoother(RegressorMixin, BaseEstimator):
             Inverse noise variances up to a common factor, or numbers of repetitions.
         gradients : array, (points, array) or (points, array, weights), optional
             Observed gradients at X, or at points of their own: shape (m, d), or (m, k, d) for k outputs; NaN marks
-            components that were not observed. Weights are relative to those of the values.
+            components that were not observed. Their squared errors enter with the weights given, or with those of the
+            samples, or 1: mind the units, a gradient is a value per length.
+        functionals : sequence of (Functional, targets) or (Functional, targets, weights), optional
+            Any other linear functionals that were observed: averages, directional derivatives, Laplacians.
         """
         X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
         self._check_parameters()
@@ -116,7 +119,7 @@ class Smoother(RegressorMixin, BaseEstimator):
         y = y.astype(float)
         self.X_fit_, self._y, self._single = X, y.reshape(len(y), -1), y.ndim == 1
         self.kernel_ = kernel_for(self.kernel, X[weights > 0])
-        self._observed = collect_observations(X, self._y, weights, gradients, self.kernel_)
+        self._observed = collect_observations(X, self._y, weights, gradients, functionals, self.kernel_)
         self.null_space_ = null_space_for(self.null_space, self.kernel_, self._observed.functionals[0].points)
         self._check_observations(int((weights > 0).sum()))
         self.__dict__.pop("_loo", None)
@@ -146,8 +149,8 @@ class Smoother(RegressorMixin, BaseEstimator):
     def sample(self, X, n_samples: int = 1, *, prior: bool = False, random_state=None) -> np.ndarray:
         """Values at X of functions drawn from the posterior, or from the prior modulo the null space.
 
-        A draw from the prior is fixed by letting it vanish at unisolvent points of X: any function of the null space
-        may be added.
+        A draw from the prior is fixed by letting it vanish at a few of the training points: any function of the null
+        space may be added.
 
         Returns
         -------
@@ -156,12 +159,9 @@ class Smoother(RegressorMixin, BaseEstimator):
         X = self._check_points(X)
         rng = check_random_state(random_state)
         variance = np.atleast_1d(self._known_prior_variance())
+        require_memory(3 * 8 * len(X) ** 2, f"drawing at {len(X)} points", "draw at fewer points.")
         if prior:
-            covariance = (
-                Twin.from_data(self.kernel_, X, self.null_space, definite=False)(X)
-                if len(self.null_coef_)
-                else self.kernel_(X)
-            )
+            covariance = self._prior_covariance(X)
             mean = np.zeros((len(X), len(variance)))
         else:
             covariance = self._posterior(X, self.kernel_(X), diagonal=False)
@@ -237,7 +237,8 @@ class Smoother(RegressorMixin, BaseEstimator):
     def _reduced_system(self) -> ReducedSystem:
         observed = self._observed
         P = self._restrict(design(self.null_space_, observed.functionals))
-        return ReducedSystem(gram(self.kernel_, observed.functionals), P, observed.targets, observed.weights)
+        K = gram(self.kernel_, observed.functionals)
+        return ReducedSystem(K, P, observed.targets, observed.weights, observed.scatter, observed.repeats)
 
     def _restrict(self, P: np.ndarray) -> np.ndarray:
         return P if self._identifiable is None else P @ self._identifiable
@@ -267,7 +268,8 @@ class Smoother(RegressorMixin, BaseEstimator):
 
     def _factor(self) -> Factor:
         if getattr(self, "_cached_factor", None) is None:
-            self._cached_factor = Factor(self._reduced_system(), self.alpha_)
+            with threads.suited_to(len(self._observed.targets)):
+                self._cached_factor = Factor(self._reduced_system(), self.alpha_)
         return self._cached_factor
 
     def _posterior(self, X, prior, diagonal: bool) -> np.ndarray:
@@ -275,6 +277,14 @@ class Smoother(RegressorMixin, BaseEstimator):
         return self._factor().posterior_covariance(
             cross(self.kernel_, self._observed.functionals, X), null, prior, diagonal
         )
+
+    def _prior_covariance(self, X) -> np.ndarray:
+        """The kernel's semi-definite twin that vanishes at unisolvent points of the training data."""
+        known = self._observed.functionals[0].points
+        P = self._restrict(self.null_space_(known))
+        chosen = unisolvent_subset(P)
+        lagrange = self._restrict(self.null_space_(X)) @ np.linalg.pinv(P[chosen])
+        return semidefinite_matrix(self.kernel_, X, known[chosen], lagrange)
 
     def _check_points(self, X) -> np.ndarray:
         check_is_fitted(self)

@@ -38,6 +38,10 @@ class Sum(Kernel):
     def dilation_degree(self):
         return self.first.dilation_degree if self.first.dilation_degree == self.second.dilation_degree else None
 
+    def _refuse_singular(self, X, Y, times):
+        self.first._refuse_singular(X, Y, times)
+        self.second._refuse_singular(X, Y, times)
+
     def for_dimension(self, dimension):
         return Sum(self.first.for_dimension(dimension), self.second.for_dimension(dimension))
 
@@ -59,8 +63,10 @@ class Product(Kernel):
     def __init__(self, first: Kernel, second: Kernel):
         self.first = first
         self.second = second
-        for factor in (first, second):
-            if isinstance(factor, Kernel) and factor.order > 0:
+
+    def check_composition(self):
+        for factor in (self.first, self.second):
+            if factor.order > 0:
                 raise ValueError(
                     f"a product of kernels needs positive definite factors (order 0), and {factor!r} has order "
                     f"{factor.order}. "
@@ -84,7 +90,10 @@ class Product(Kernel):
         degrees = self.first.dilation_degree, self.second.dilation_degree
         return None if None in degrees else sum(degrees)
 
+    _refuse_singular = Sum._refuse_singular
+
     def for_dimension(self, dimension):
+        self.check_composition()
         return Product(self.first.for_dimension(dimension), self.second.for_dimension(dimension))
 
     def _matrix(self, X, Y):
@@ -117,8 +126,10 @@ class Scaled(_Wrapper):
     def __init__(self, kernel: Kernel, factor: float = 1.0):
         self.kernel = kernel
         self.factor = factor
-        if not (np.isfinite(factor) and factor > 0):
-            raise ValueError(f"factor must be positive for a scaled kernel to stay a kernel, got {factor!r}.")
+
+    def check_composition(self):
+        if not (np.isfinite(self.factor) and self.factor > 0):
+            raise ValueError(f"factor must be positive for a scaled kernel to stay a kernel, got {self.factor!r}.")
 
     @classmethod
     def examples(cls):
@@ -126,7 +137,11 @@ class Scaled(_Wrapper):
 
         return [2.5 * ThinPlate()]
 
+    def _refuse_singular(self, X, Y, times):
+        self.kernel._refuse_singular(X, Y, times)
+
     def for_dimension(self, dimension):
+        self.check_composition()
         return Scaled(self.kernel.for_dimension(dimension), self.factor)
 
     def _matrix(self, X, Y):
@@ -239,12 +254,15 @@ class AxisScale(_Wrapper):
                 f"scale must be one positive number, or one for each of the {dimension} columns of X, got "
                 f"{self.scale!r}."
             )
-        return AxisScale(self.kernel.for_dimension(dimension), np.broadcast_to(scale, (dimension,)))
+        return AxisScale(self.kernel.for_dimension(dimension), scale if scale.ndim else float(scale))
+
+    def _refuse_singular(self, X, Y, times):
+        self.kernel._refuse_singular(self._shrink(X), self._shrink(Y), times)
 
     def _shrink(self, X):
         if X is None:
             return None
-        return X.multiply(1.0 / self.scale).tocsr() if hasattr(X, "multiply") else X / self.scale
+        return X.multiply(1.0 / np.asarray(self.scale)).tocsr() if hasattr(X, "multiply") else X / self.scale
 
     def _matrix(self, X, Y):
         return self.kernel._matrix(self._shrink(X), self._shrink(Y))
@@ -255,5 +273,6 @@ class AxisScale(_Wrapper):
     def _derivative(self, X, Y, x, y):
         result = self.kernel._derivative(self._shrink(X), self._shrink(Y), x, y)
         for axis in range(x + y):
-            result = result / self.scale.reshape((-1,) + (1,) * (x + y - 1 - axis))
+            scale = np.broadcast_to(self.scale, (X.shape[1],))
+            result = result / scale.reshape((-1,) + (1,) * (x + y - 1 - axis))
         return result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from inspect import signature
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -105,9 +105,9 @@ class Kernel(BaseEstimator, _GaussianProcessKernel):
         if x == y == 0:
             return self(X, Y)
         Y = X if Y is None else Y
-        if x + y > self.for_dimension(X.shape[1]).smoothness:
-            self._refuse_singular(X, Y, x + y)
-        return self.for_dimension(X.shape[1])._derivative(X, Y, x, y)
+        settled = self.for_dimension(X.shape[1])
+        settled._refuse_singular(X, Y, x + y)
+        return settled._derivative(X, Y, x, y)
 
     def on_columns(self, columns) -> Kernel:
         """This kernel, looking only at the given columns of X."""
@@ -124,29 +124,48 @@ class Kernel(BaseEstimator, _GaussianProcessKernel):
     def __add__(self, other):
         from .algebra import Sum
 
-        return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
+        if not isinstance(other, Kernel):
+            raise TypeError(
+                f"kernels of seminorm add to each other, not to {other!r}; a constant is PowerSeries((c,))."
+            )
+        return Sum(self, other)
 
     def __radd__(self, other):
-        return NotImplemented
+        return self if isinstance(other, Real) and other == 0 else self + other  # 0 is where sum() starts
 
     def __mul__(self, other):
         from .algebra import Product, Scaled
 
-        if isinstance(other, Kernel):
-            return Product(self, other)
-        return Scaled(self, float(other)) if isinstance(other, Real) else NotImplemented
+        if not isinstance(other, (Kernel, Real)):
+            raise TypeError(
+                f"kernels of seminorm multiply with each other and with positive numbers, not with {other!r}."
+            )
+        product = Product(self, other) if isinstance(other, Kernel) else Scaled(self, float(other))
+        product.check_composition()
+        return product
 
     def __rmul__(self, other):
-        return self * other if isinstance(other, Real) else NotImplemented
+        return self * other
+
+    def __truediv__(self, divisor):
+        if not isinstance(divisor, Real) or divisor == 0:
+            raise TypeError(f"a kernel can be divided by a positive number, not by {divisor!r}.")
+        return self * (1.0 / divisor)
 
     def __pow__(self, exponent):
         from .dot_product import PowerSeries
 
-        if not (isinstance(exponent, int) and exponent >= 1):
+        if not (isinstance(exponent, Integral) and exponent >= 1):
             raise ValueError(
                 f"exponent must be a positive integer for the power of a kernel to stay a kernel, got {exponent!r}."
             )
-        return PowerSeries((0.0,) * exponent + (1.0,), kernel=self)
+        return PowerSeries((0.0,) * int(exponent) + (1.0,), kernel=self)
+
+    def __eq__(self, other):
+        if type(self) is not type(other):
+            return False
+        mine, theirs = self.get_params(deep=False), other.get_params(deep=False)
+        return all(_same(value, theirs[name]) for name, value in mine.items())
 
     def __hash__(self):  # equality compares parameters, which may change: only the type is safe to hash
         return hash(type(self))
@@ -194,7 +213,8 @@ class Kernel(BaseEstimator, _GaussianProcessKernel):
         return X, Y
 
     def _refuse_singular(self, X, Y, times: int):
-        if _any_coincident(X, Y):
+        """Raise if so many derivatives do not exist at some pair of points; composed kernels ask their parts."""
+        if times > self.smoothness and _any_coincident(X, Y):
             raise ValueError(
                 f"{self!r} can be differentiated {self.smoothness:g} times where its arguments coincide, and "
                 f"{times} derivatives "
@@ -202,6 +222,12 @@ class Kernel(BaseEstimator, _GaussianProcessKernel):
                 "Matern of a "
                 "higher nu, Gaussian, Multiquadric), or points that differ."
             )
+
+
+def _same(one, other) -> bool:
+    if isinstance(one, (np.ndarray, list, tuple)) or isinstance(other, (np.ndarray, list, tuple)):
+        return np.array_equal(one, other)
+    return bool(one == other)
 
 
 def _brief(value) -> str:

@@ -139,6 +139,9 @@ class PowerSeries(Kernel):
             )
         return PowerSeries(self.series, inner.for_dimension(dimension))
 
+    def _refuse_singular(self, X, Y, times):
+        self._inner()._refuse_singular(X, Y, times)
+
     def _inner(self) -> Kernel:
         return Linear() if self.kernel is None else self.kernel
 

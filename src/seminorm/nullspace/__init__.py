@@ -1,12 +1,13 @@
 """Null spaces: what the regulariser leaves free, and the positive definite twins that follow from it."""
 
 from .linear_algebra import independent_columns, project_kernel_matrix, unisolvent_subset
-from .spaces import Columns, Features, NullSpace, Polynomials, Union, identifiable, null_space_for
-from .twins import LagrangeBasis, ThinPlateTwin, Twin
+from .spaces import Columns, Features, Frozen, NullSpace, Polynomials, Union, identifiable, null_space_for
+from .twins import LagrangeBasis, ThinPlateTwin, Twin, semidefinite_matrix
 
 __all__ = [
     "Columns",
     "Features",
+    "Frozen",
     "LagrangeBasis",
     "NullSpace",
     "Polynomials",
@@ -17,5 +18,6 @@ __all__ = [
     "independent_columns",
     "null_space_for",
     "project_kernel_matrix",
+    "semidefinite_matrix",
     "unisolvent_subset",
 ]

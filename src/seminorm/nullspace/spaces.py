@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from itertools import combinations_with_replacement, product
 from math import comb
@@ -13,6 +12,7 @@ from scipy import sparse
 from scipy.linalg import lstsq
 from sklearn.base import BaseEstimator, clone
 
+from .._warnings import warn_user
 from .linear_algebra import independent_columns
 
 _MAX_DIMENSION = 20_000
@@ -245,6 +245,22 @@ class Union(NullSpace):
         return np.concatenate([self.first_.derivative(X, times), self.second_.derivative(X, times)], axis=1)
 
 
+class Frozen(NullSpace):
+    """A fitted space that stays as it is: fitting it again or cloning it changes nothing."""
+
+    def __init__(self, space: NullSpace):
+        self.space = space
+
+    degree = property(lambda self: self.space.degree)
+    resolution = property(lambda self: self.space.resolution)
+
+    def derivative(self, X, times):
+        return self.space.derivative(X, times)
+
+    def __sklearn_clone__(self):
+        return self
+
+
 def null_space_for(specification, kernel, X: np.ndarray) -> NullSpace:
     """The fitted null space that an estimator's ``null_space`` argument names, checked to be large enough for the
     kernel.
@@ -302,12 +318,10 @@ def identifiable(space: NullSpace, matrix: np.ndarray) -> np.ndarray | None:
     combinations = independent_columns(matrix, space.resolution)
     if combinations is None:
         return None
-    warnings.warn(
+    warn_user(
         f"the null space has dimension {matrix.shape[1]}, and the data determine only {combinations.shape[1]} of "
-        "its functions (points on a line or "
-        "plane, constant or repeated features?): the coefficients of smallest norm are taken.",
-        UserWarning,
-        stacklevel=3,
+        "its functions (points on a line or plane, constant or repeated features?): the coefficients of smallest norm "
+        "are taken."
     )
     return combinations
 

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from ..kernels.base import Kernel
 from ..kernels.conditional_radial import ThinPlate
 from .linear_algebra import independent_columns, unisolvent_subset
-from .spaces import NullSpace, null_space_for
+from .spaces import Frozen, NullSpace, null_space_for
 
 
 class LagrangeBasis(NullSpace):
@@ -17,7 +17,7 @@ class LagrangeBasis(NullSpace):
     Parameters
     ----------
     space : NullSpace
-        The space; it is fitted on the points.
+        The space; it is fitted on the points unless it is :class:`Frozen`.
     points : array (r, d)
         As many points as the space has dimensions, in general position (unisolvent).
     """
@@ -45,6 +45,14 @@ class LagrangeBasis(NullSpace):
 
     def derivative(self, X, times):
         return np.moveaxis(np.tensordot(self.space_.derivative(X, times), self.coef_, axes=(1, 0)), -1, 1)
+
+
+def semidefinite_matrix(kernel: Kernel, X: np.ndarray, points: np.ndarray, lagrange: np.ndarray) -> np.ndarray:
+    """The matrix of the semi-definite twin H on X, from the Lagrange functions (n, r) of the points at X."""
+    if not len(points):
+        return kernel(X)
+    correction = lagrange @ (0.5 * lagrange @ kernel(points) - kernel(X, points)).T
+    return kernel(X) + (correction + correction.T)
 
 
 class Twin(Kernel):
@@ -91,7 +99,12 @@ class Twin(Kernel):
         """The twin on a well-conditioned unisolvent subset of the rows of X."""
         X = np.asarray(X, dtype=float)
         space = null_space_for(null_space, kernel.for_dimension(X.shape[1]), X)
-        return cls(kernel, X[unisolvent_subset(space(X))], null_space, definite)
+        values = space(X)
+        if not values.shape[1]:
+            raise ValueError(
+                f"{kernel!r} with null_space={null_space!r} leaves nothing free and is its own twin: use it as it is."
+            )
+        return cls(kernel, X[unisolvent_subset(values)], Frozen(space), definite)
 
     @property
     def smoothness(self):
@@ -100,6 +113,9 @@ class Twin(Kernel):
     @property
     def max_dimension(self):
         return self.kernel.max_dimension
+
+    def _refuse_singular(self, X, Y, times):
+        self.kernel._refuse_singular(X, Y, times)
 
     def for_dimension(self, dimension):
         return Twin(self.kernel.for_dimension(dimension), self.points, self.null_space, self.definite)
@@ -155,7 +171,7 @@ class ThinPlateTwin(Kernel):
 
     @property
     def smoothness(self):
-        return ThinPlate().smoothness
+        return 0  # the closed form comes without derivatives; Twin has them
 
     def _sides(self, X):
         X = X + self.shift

@@ -7,13 +7,14 @@ part of the answer: for support vector machines they are the coefficients of the
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import linprog
 from sklearn.exceptions import ConvergenceWarning
+
+from .._warnings import warn_user
 
 
 class DenseForm:
@@ -112,27 +113,26 @@ def solve_box_qp(Q, c, E, e, u, tolerance: float = 1e-9, max_iter: int = 100) ->
     """
     form = Q if hasattr(Q, "shifted_solver") else DenseForm(Q)
     problem = _Problem(form, np.asarray(c, float), np.asarray(E, float), np.asarray(e, float), np.asarray(u, float))
-    state, iteration = problem.start(), 0
-    for iteration in range(1, max_iter + 1):
-        residuals = problem.residuals(state)
-        if max(residuals.values()) < tolerance:
-            break
+    state, steps = problem.start(), 0
+    while steps < max_iter and max(problem.residuals(state).values()) >= tolerance:
         try:
-            state = problem.step(state)
+            following = problem.step(state)
         except np.linalg.LinAlgError:
             break
+        if not np.isfinite(following[0]).all():
+            break
+        state, steps = following, steps + 1
     residuals = problem.residuals(state)
     converged = max(residuals.values()) < 100 * tolerance
     if not converged:
         problem.refuse_infeasible()
-        warnings.warn(
-            f"the interior point method stopped after {iteration} steps with residuals {residuals}: rescale the "
+        warn_user(
+            f"the interior point method stopped after {steps} steps with residuals {residuals}: rescale the "
             "data, or raise max_iter.",
             ConvergenceWarning,
-            stacklevel=2,
         )
     a, lower, upper, nu = state
-    return BoxSolution(a, nu, lower, upper, residuals, iteration, converged)
+    return BoxSolution(a, nu, lower, upper, residuals, steps, converged)
 
 
 class _Problem:

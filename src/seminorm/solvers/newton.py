@@ -9,12 +9,13 @@ until nothing changes.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import lapack
 from sklearn.exceptions import ConvergenceWarning
+
+from .._warnings import warn_user
 
 _DOUBLING_START = 600
 _SMALLEST_STEP = 2.0**-40
@@ -131,7 +132,7 @@ def minimise(
         start = _doubling_start(K, Q, loss, alpha, weights, max_iter)
     values = np.zeros(n) if start is None else start.values
     active, targets, state = np.flatnonzero(loss.active(values)), loss.targets(values), None
-    for iteration in range(1, max_iter + 1):
+    for iteration in range(1, max_iter + 1):  # noqa: B007
         factor = ActiveSetFactor(K, Q, weights, alpha, active)
         dual, null = factor.solve(targets[active])
         full = np.zeros(n)
@@ -149,11 +150,10 @@ def minimise(
             break
         active, targets = now, new_targets
     else:
-        warnings.warn(
+        warn_user(
             f"Newton's method did not settle on an active set in {max_iter} steps for alpha={alpha:g}: raise "
             "max_iter, or alpha.",
             ConvergenceWarning,
-            stacklevel=2,
         )
     return NewtonSolution(
         active, state.dual[active], state.null, state.values, targets[active], iteration, state.objective, factor

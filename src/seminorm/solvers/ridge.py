@@ -7,12 +7,12 @@ alpha, with leave-one-out and the posterior covariance.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 
 import numpy as np
 from scipy.linalg import LinAlgError, LinAlgWarning, cholesky, eigh, lapack, solve_triangular
 
+from .._warnings import warn_user
 from .householder import Reflectors, lower_symmetric
 from .paths import PathSummary
 
@@ -31,9 +31,12 @@ class ReducedSystem:
     y : array (n, k)
     weights : array (n,)
         Positive.
+    scatter, repeats : array (k,) and int
+        Sum of squares and degrees of freedom of repeated samples about the means that y holds: they tell of the noise.
     """
 
-    def __init__(self, K: np.ndarray, P: np.ndarray, y: np.ndarray, weights: np.ndarray):
+    def __init__(self, K, P, y, weights, scatter=0.0, repeats: int = 0):
+        self.scatter, self.repeats = np.broadcast_to(scatter, (y.shape[1],)), repeats
         self.root = np.sqrt(weights)[:, None]
         K *= self.root
         K *= self.root.T
@@ -76,7 +79,7 @@ class ReducedSystem:
         return M
 
 
-def ratio(dual: np.ndarray, diagonal: np.ndarray) -> np.ndarray:
+def quotient(dual: np.ndarray, diagonal: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore"):
         return dual / diagonal
 
@@ -92,6 +95,7 @@ class Factor:
         M[np.diag_indices_from(M)] += alpha
         try:
             self.L, self.W = cholesky(M, lower=True, check_finite=False), None
+            self.kept = len(M)
             self.logdet = 2.0 * np.log(np.diag(self.L)).sum()
         except LinAlgError:
             self.L, self.W = None, self._pseudo_inverse_root(M)
@@ -102,14 +106,13 @@ class Factor:
         values, vectors = eigh(M, lower=True, overwrite_a=True, driver="evr", check_finite=False)
         kept = values > len(M) * np.finfo(float).eps * values[-1]
         self.logdet = np.log(values[kept]).sum()
-        warnings.warn(
+        self.kept, self._values = int(kept.sum()), values[kept]
+        warn_user(
             f"the system is singular to working precision for alpha={self.alpha:g}: {len(M) - kept.sum()} of "
-            f"{len(M)} directions are lost to rounding (points "
-            "nearly coincide, or the kernel is very smooth or only semi-definite), and the data are fitted as far "
-            "as the others allow. "
-            "A larger alpha, alpha='auto' or a rougher kernel avoids it.",
+            f"{len(M)} directions are lost to rounding (points nearly coincide, or the kernel is very smooth or only "
+            "semi-definite), and the data are fitted as far as the others allow. A larger alpha, alpha='auto' or a "
+            "rougher kernel avoids it.",
             LinAlgWarning,
-            stacklevel=7,
         )
         return (vectors[:, kept] / np.sqrt(values[kept])).T
 
@@ -132,9 +135,33 @@ class Factor:
     def leave_one_out(self) -> np.ndarray:
         """y_i - f(x_i) with f fitted without observation i (DESIGN 4.4: a_i over the diagonal of the inverse)."""
         system = self.system
+        if system.size == system.rank:  # nothing determines the value at a point but the point itself
+            return np.full((system.size, system.z.shape[1]), np.nan)
+        if self.L is None:
+            return self._leave_one_out_of_pseudo_inverse()
         diagonal = np.concatenate([(block**2).sum(axis=1) for _, block in system.lift(self._inverse_factor().T)])
         diagonal = diagonal[:, None] * system.root**2
-        return ratio(system.coefficients(self.g)[0], diagonal)
+        return quotient(system.coefficients(self.g)[0], diagonal)
+
+    def residual_squares(self) -> np.ndarray:
+        """Weighted sum of squared residuals for each output, counting the directions that were lost."""
+        if self.L is not None:
+            return self.alpha**2 * (self.g**2).sum(axis=0)
+        return ((self.system.z - self._smooth(self.whiten(self.system.z))) ** 2).sum(axis=0)
+
+    def _smooth(self, whitened: np.ndarray) -> np.ndarray:
+        """M (M + alpha)^+ z from W z, in the pseudo-inverse case."""
+        return self.W.T @ ((self._values - self.alpha)[:, None] * whitened)
+
+    def _leave_one_out_of_pseudo_inverse(self) -> np.ndarray:
+        """Residuals over one minus the diagonal of the hat matrix, which here is not alpha times the inverse."""
+        system = self.system
+        residual = np.concatenate([b for _, b in system.lift(system.z - self._smooth(self.whiten(system.z)))])
+        shrinkage = self._values - self.alpha
+        hat = np.concatenate([(block**2) @ shrinkage for _, block in system.lift(self.W.T)])
+        if system.rank:
+            hat += (system.reflectors.apply(np.eye(system.size, system.rank)) ** 2).sum(axis=1)
+        return quotient(residual, (1.0 - hat)[:, None]) / system.root
 
     def posterior_covariance(
         self, cross: np.ndarray, null: np.ndarray, prior: np.ndarray, diagonal: bool

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .paths import BandPath, EigenPath, PathSummary, factor_path
-from .ridge import Factor, ReducedSystem, ratio
+from .ridge import Factor, ReducedSystem, quotient
 
 CRITERIA = ("gcv", "loo", "reml")
 _DECADES = (-14, 1)
@@ -47,18 +47,25 @@ def _null_space_only(system: ReducedSystem, alpha: float) -> Solution:
 def _at_given_alpha(system: ReducedSystem, alpha: float, criterion: str) -> Solution:
     factor = Factor(system, alpha)
     summary = factor.summary()
+    edf = system.rank + factor.kept - alpha * summary.trace
     if criterion == "loo":
         weights = system.root**2
-        score = np.array([(weights * factor.leave_one_out() ** 2).sum() / weights.sum()])
+        squares = (weights * factor.leave_one_out() ** 2).sum(axis=0)
+        score = np.array([(squares / _units(system)).sum() / weights.sum()])
+    elif criterion == "gcv" and factor.kept < system.size - system.rank:
+        left = system.size - edf + system.repeats
+        residual = ((factor.residual_squares() + system.scatter) / _units(system)).sum()
+        score = (system.size + system.repeats) * residual / left**2
     else:
-        score = _criterion_of(criterion, system, summary)
-    edf = system.size - alpha * summary.trace
+        score = _criterion_of(criterion, system, np.array([alpha]), summary, factor.kept)
     path = {"alpha": np.array([alpha]), "score": score, "edf": edf}
-    return Solution(alpha, path, factor.g, float(edf[0]), _prior_variance(system, summary), factor)
+    return Solution(alpha, path, factor.g, float(edf[0]), _prior_variance(system, alpha, summary, factor.kept), factor)
 
 
-def _prior_variance(system: ReducedSystem, summary: PathSummary) -> np.ndarray:
-    return summary.energy[0] / (system.size - system.rank)
+def _prior_variance(system: ReducedSystem, alpha: float, summary: PathSummary, degrees: int) -> np.ndarray:
+    """The most likely variance: energy of the contrasts, and scatter of repeated samples in units of the noise."""
+    scatter = system.scatter / alpha if system.repeats else 0.0
+    return (summary.energy[0] + scatter) / (degrees + system.repeats)
 
 
 def choose_alpha(
@@ -83,7 +90,8 @@ def choose_alpha(
         low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
     alpha = float(grid[best])
     table = {"alpha": grid, "score": scores, "edf": system.size - grid * traces}
-    variance = _prior_variance(system, path.summary(np.array([alpha])))
+    degrees = system.size - system.rank
+    variance = _prior_variance(system, alpha, path.summary(np.array([alpha])), degrees)
     return Solution(alpha, table, path.solve(alpha), float(table["edf"][best]), variance)
 
 
@@ -111,8 +119,10 @@ def _scorer(criterion: str, system: ReducedSystem, path: EigenPath | BandPath):
     def score(alphas: np.ndarray):
         summary = path.summary(alphas)
         if criterion == "loo":
-            return _leave_one_out_path(system, path, alphas), summary.trace
-        return _criterion_of(criterion, system, summary), summary.trace
+            scores = _leave_one_out_path(system, path, alphas)
+        else:
+            scores = _criterion_of(criterion, system, alphas, summary)
+        return np.where(np.isfinite(summary.trace), scores, np.nan), summary.trace  # NaN: alpha drowns in rounding
 
     floor = (
         np.finfo(float).eps ** 2
@@ -124,34 +134,50 @@ def _scorer(criterion: str, system: ReducedSystem, path: EigenPath | BandPath):
     return score
 
 
-def _criterion_of(criterion: str, system: ReducedSystem, summary: PathSummary) -> np.ndarray:
+def _units(system: ReducedSystem) -> np.ndarray:
+    """What makes several outputs comparable when their errors are added: their mean squares (1 for a single output)."""
+    if system.z.shape[1] == 1:
+        return np.ones(1)
+    return np.maximum((system.z**2).mean(axis=0), np.finfo(float).tiny)
+
+
+def _criterion_of(criterion, system: ReducedSystem, alphas: np.ndarray, summary: PathSummary, kept: int | None = None):
     if criterion == "gcv":
-        return generalised_cross_validation(summary, system.size)
-    return restricted_likelihood(summary, system.size - system.rank)
+        return generalised_cross_validation(
+            alphas, summary, system.size, system.repeats, system.scatter, _units(system)
+        )
+    degrees = system.size - system.rank if kept is None else kept
+    return restricted_likelihood(alphas, summary, degrees, system.repeats, system.scatter)
 
 
-def generalised_cross_validation(summary: PathSummary, n: int) -> np.ndarray:
-    """n |y - A y|^2 / tr(I - A)^2, summed over the outputs; the factors of alpha cancel."""
-    return n * summary.squares.sum(axis=1) / summary.trace**2
+def generalised_cross_validation(alphas, summary: PathSummary, n: int, repeats: int, scatter, units) -> np.ndarray:
+    """n |y - A y|^2 / tr(I - A)^2, summed over the outputs in units of each; repeated samples add their scatter."""
+    if not repeats:  # the factors of alpha cancel: also right for alpha = 0
+        return n * (summary.squares / units).sum(axis=1) / summary.trace**2
+    residual = ((alphas[:, None] ** 2 * summary.squares + scatter) / units).sum(axis=1)
+    return (n + repeats) * residual / (alphas * summary.trace + repeats) ** 2
 
 
-def restricted_likelihood(summary: PathSummary, degrees: int) -> np.ndarray:
-    """Minus the logarithm of the restricted likelihood of z ~ N(0, v (M + alpha I)) with the best v, summed over the
-    outputs.
+def restricted_likelihood(alphas, summary: PathSummary, degrees: int, repeats: int, scatter) -> np.ndarray:
+    """Minus the logarithm of the restricted likelihood with the best variance v, summed over the outputs.
+
+    Contrasts z ~ N(0, v (M + alpha I)), and the scatter of repeated samples about their means has variance v alpha.
     """
-    outputs = summary.energy.shape[1]
+    total, outputs = degrees + repeats, summary.energy.shape[1]
     with np.errstate(divide="ignore", invalid="ignore"):
-        fit = degrees * (np.log(2 * np.pi * summary.energy / degrees) + 1.0).sum(axis=1)
-    return 0.5 * (fit + outputs * summary.logdet)
+        energy = summary.energy + (scatter / alphas[:, None] if repeats else 0.0)
+        fit = total * (np.log(2 * np.pi * energy / total) + 1.0).sum(axis=1)
+        noise = repeats * np.log(alphas) if repeats else 0.0
+    return 0.5 * (fit + outputs * (summary.logdet + noise))
 
 
 def _leave_one_out_path(system: ReducedSystem, path: EigenPath, alphas: np.ndarray) -> np.ndarray:
-    """Weighted mean of the squared leave-one-out residuals for every alpha."""
-    inverse = 1.0 / (path.values[:, None] + alphas)
+    """Weighted mean of squared leave-one-out residuals for every alpha, summed over the outputs in units of each."""
+    inverse, units = 1.0 / (path.values[:, None] + alphas), _units(system)
     total = np.zeros(len(alphas))
     for _, block in system.lift(path.vectors):
         diagonal = (block**2) @ inverse
         for output in range(path.z.shape[1]):
             dual = block @ (path.z[:, output, None] * inverse)
-            total += (ratio(dual, diagonal) ** 2).sum(axis=0)
+            total += (quotient(dual, diagonal) ** 2).sum(axis=0) / units[output]
     return total / (system.root**2).sum()
