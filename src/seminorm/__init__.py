@@ -16,6 +16,7 @@ except PackageNotFoundError:  # running from a source tree that was not installe
 # public name -> where it lives; nothing is imported before it is asked for (PEP 562)
 _LAZY = {
     "SVC": "estimators",
+    "SVR": "estimators",
     "Smoother": "estimators",
     "Expansion": "functions",
     "Functional": "functions",

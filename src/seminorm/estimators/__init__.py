@@ -2,5 +2,6 @@
 
 from .smoother import Smoother
 from .svc import SVC
+from .svr import SVR
 
-__all__ = ["SVC", "Smoother"]
+__all__ = ["SVC", "SVR", "Smoother"]

@@ -51,6 +51,42 @@ class MarginMachine(BaseEstimator):
             )
         return X, y
 
+    def _check_n_basis(self):
+        if self.n_basis is not None and not (isinstance(self.n_basis, (int, np.integer)) and self.n_basis > 0):
+            raise ValueError(f"n_basis must be a positive integer or None, got {self.n_basis!r}.")
+
+    def _merge(self, X, y, weights, null_columns):
+        """Leave out samples of weight zero, and add up the weights of samples that agree in point and target.
+
+        The samples come out in an order of their own, so that nothing depends on the order in which they came in.
+        """
+        rows = np.flatnonzero(weights > 0)
+        if not len(rows):
+            raise ValueError("sample_weight must have a positive entry: all weights are zero.")
+        if self._is_precomputed():
+            columns = None if null_columns is None else np.asarray(null_columns)[rows]
+            return X[np.ix_(rows, rows)], y[rows], weights[rows], rows, columns
+        if hasattr(X, "tocsr"):
+            _, first, inverse = np.unique(_row_keys(X[rows], y[rows]), return_index=True, return_inverse=True)
+        else:
+            keyed = np.column_stack([X[rows], y[rows]])
+            _, first, inverse = np.unique(keyed, axis=0, return_index=True, return_inverse=True)
+        kept = rows[first]
+        return X[kept], y[kept], np.bincount(inverse.ravel(), weights[rows]), kept, null_columns
+
+    def _refuse_too_few(self, P):
+        if self._kind != "free" and len(P) <= P.shape[1]:
+            raise ValueError(
+                f"X has n_samples={len(P)} distinct points, no more than the {P.shape[1]} functions that the "
+                "coefficients "
+                "must annihilate: nothing is left for the kernel. Use a kernel of lower order (NegativeDistance, "
+                "Gaussian), or more points."
+            )
+
+    def _null_part(self, P: np.ndarray, null: np.ndarray) -> np.ndarray:
+        """What the null space adds at points with the null-space matrix P."""
+        return P @ null if self._kind == "free" else np.full(len(P), null.sum())
+
     def _prepare(self, X, null_columns):
         """Settle kernel and null space on the training points; returns the null-space matrix."""
         if self._is_precomputed():
@@ -160,6 +196,15 @@ def _space_of(specification, kernel: Kernel, X) -> NullSpace:
     if isinstance(specification, str) and specification in NAMED_NULL_SPACES:
         return Polynomials(max(kernel.null_degree, 0)).fit(X)
     return null_space_for(specification, kernel, X)
+
+
+def _row_keys(X, y) -> np.ndarray:
+    """One string a row of a sparse matrix and its target: equal rows have equal keys."""
+    X = X.sorted_indices()
+    parts = zip(X.indptr[:-1], X.indptr[1:], y, strict=True)
+    return np.array(
+        [X.indices[i:j].tobytes().hex() + X.data[i:j].tobytes().hex() + repr(float(t)) for i, j, t in parts]
+    )
 
 
 def _columns(null_columns, n: int) -> np.ndarray:

@@ -143,26 +143,11 @@ class SVC(ClassifierMixin, MarginMachine):
 
     def _check_parameters(self):
         self._check_alpha("auto", "cv")
+        self._check_n_basis()
         if self.loss not in LOSSES:
             raise ValueError(f"loss must be one of {', '.join(map(repr, LOSSES))}, got {self.loss!r}.")
         if self.multi_class not in ("ovr", "ovo"):
             raise ValueError(f"multi_class must be 'ovr' or 'ovo', got {self.multi_class!r}.")
-        if self.n_basis is not None and not (isinstance(self.n_basis, (int, np.integer)) and self.n_basis > 0):
-            raise ValueError(f"n_basis must be a positive integer or None, got {self.n_basis!r}.")
-
-    def _merge(self, X, labels, weights, null_columns):
-        """Leave out samples of weight zero, and add up the weights of samples that agree in point and label."""
-        rows = np.flatnonzero(weights > 0)
-        if self._is_precomputed() or hasattr(X, "tocsr"):
-            X = X[np.ix_(rows, rows)] if self._is_precomputed() else X[rows]
-            columns = None if null_columns is None else np.asarray(null_columns)[rows]
-            return X, labels[rows], weights[rows], rows, columns
-        keyed = np.column_stack([X[rows], labels[rows]])
-        _, first, inverse = np.unique(keyed, axis=0, return_index=True, return_inverse=True)
-        order = np.argsort(first)
-        total = np.bincount(inverse.ravel(), weights[rows])[order]
-        kept = rows[first[order]]
-        return X[kept], labels[kept], total, kept, null_columns
 
     def _train(self, X, labels, weights, rows, P):
         problems = self._problems(labels)
@@ -204,14 +189,6 @@ class SVC(ClassifierMixin, MarginMachine):
                 return "constant"
         return "free"
 
-    def _refuse_too_few(self, P):
-        if self._kind != "free" and len(P) <= P.shape[1]:
-            raise ValueError(
-                f"X has n_samples={len(P)} distinct points, no more than the {P.shape[1]} functions that the "
-                "coefficients must annihilate: nothing is left for the "
-                "kernel. Use a kernel of lower order (NegativeDistance, Gaussian), or more points."
-            )
-
     def _alphas(self, Phi, P, problems, weights, basis) -> list:
         """What each binary problem is told about alpha: a number, candidates, or None to choose for itself."""
         if not isinstance(self.alpha, str):
@@ -240,9 +217,6 @@ class SVC(ClassifierMixin, MarginMachine):
                 wrong = weights[outer][~(signs[test] * values > 0)].sum()
                 errors[float(alpha)] = errors.get(float(alpha), 0.0) + wrong
         return max(errors, key=lambda alpha: (-errors[alpha], alpha))
-
-    def _null_part(self, P, null) -> np.ndarray:
-        return P @ null if self._kind == "free" else np.full(len(P), null.sum())
 
     def _collect(self, X, fits: list[BinaryFit], members, rows):
         dual = np.zeros((X.shape[0], len(fits)))

@@ -52,9 +52,7 @@ class BinaryProblem:
         if alpha is not None and np.ndim(alpha) == 0:
             return self._finish(float(alpha), self.solve(float(alpha)), {})
         grid = default_alphas(self.machine.scale) if alpha is None else np.asarray(alpha, dtype=float)
-        path = choose_by_leave_one_out(
-            grid, self.machine.scale, self.solve, self._errors, len(self.y), exhaustive=alpha is not None
-        )
+        path = choose_by_leave_one_out(grid, self.machine.scale, self.solve, self._errors, exhaustive=alpha is not None)
         return self._finish(path.alpha, path.solution, path.arrays())
 
     def path(self, alphas: np.ndarray):

@@ -16,6 +16,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._warnings import warn_user
 
+_PATIENCE = 10
+
 
 class DenseForm:
     """The quadratic form of a symmetric positive semi-definite matrix."""
@@ -47,17 +49,27 @@ class PairedForm:
         return np.concatenate([up, -up])
 
     def shifted_solver(self, diagonal: np.ndarray):
-        # with J = [I, -I]: (D + J'KJ)^-1 = D^-1 - D^-1 J' T^-1 (I - (K + T^-1)^-1 T^-1) J D^-1, T = J D^-1 J' diagonal
+        """A function B -> (D + [[K, -K], [-K, K]])^-1 B, D diagonal.
+
+        The difference v of the two halves of the solution satisfies (I + T K) v = D1^-1 b1 - D2^-1 b2, T = D1^-1 +
+        D2^-1. Each half then follows from the equation with the larger entry of D, and the other from v: nothing
+        cancels.
+        """
         n = len(self.K)
-        inverse = 1.0 / diagonal
-        T_inverse = 1.0 / (inverse[:n] + inverse[n:])
-        solve = _cholesky_solver(self.K, T_inverse)
+        first, second = diagonal[:n, None], diagonal[n:, None]
+        root = np.sqrt(1.0 / first + 1.0 / second)
+        solve = _cholesky_solver(root * self.K * root.T, np.ones(n))
+        large = first >= second
 
         def apply(B):
-            scaled = (inverse * B.T).T
-            middle = (T_inverse * (scaled[:n] - scaled[n:]).T).T
-            middle = middle - (T_inverse * solve(middle).T).T
-            return scaled - (inverse * np.concatenate([middle, -middle]).T).T
+            flat = B.ndim == 1
+            b1, b2 = (B[:n, None], B[n:, None]) if flat else (B[:n], B[n:])
+            v = root * solve((b1 / first - b2 / second) / root)
+            Kv = self.K @ v
+            x1 = np.where(large, (b1 - Kv) / first, v + (b2 + Kv) / second)
+            x2 = np.where(large, x1 - v, (b2 + Kv) / second)
+            result = np.concatenate([x1, x2])
+            return result[:, 0] if flat else result
 
         return apply
 
@@ -113,25 +125,29 @@ def solve_box_qp(Q, c, E, e, u, tolerance: float = 1e-9, max_iter: int = 100) ->
     """
     form = Q if hasattr(Q, "shifted_solver") else DenseForm(Q)
     problem = _Problem(form, np.asarray(c, float), np.asarray(E, float), np.asarray(e, float), np.asarray(u, float))
-    state, steps = problem.start(), 0
-    while steps < max_iter and max(problem.residuals(state).values()) >= tolerance:
+    state, steps, stalled = problem.start(), 0, 0
+    best, residuals = state, problem.residuals(state)
+    while steps < max_iter and max(residuals.values()) >= tolerance and stalled < _PATIENCE:
         try:
-            following = problem.step(state)
-        except np.linalg.LinAlgError:
+            state = problem.step(state)
+        except (np.linalg.LinAlgError, ValueError):  # lost to rounding: the best point so far counts
             break
-        if not np.isfinite(following[0]).all():
-            break
-        state, steps = following, steps + 1
-    residuals = problem.residuals(state)
+        steps += 1
+        found = problem.residuals(state)
+        better = max(found.values()) < max(residuals.values())
+        stalled = 0 if better else stalled + 1
+        if better:
+            best, residuals = state, found
     converged = max(residuals.values()) < 100 * tolerance
     if not converged:
         problem.refuse_infeasible()
         warn_user(
-            f"the interior point method stopped after {steps} steps with residuals {residuals}: rescale the "
-            "data, or raise max_iter.",
+            f"the interior point method stopped after {steps} steps with relative residuals "
+            + ", ".join(f"{name} {value:.1e}" for name, value in residuals.items())
+            + ": rescale the data, or take a larger alpha.",
             ConvergenceWarning,
         )
-    a, lower, upper, nu = state
+    a, _, lower, upper, nu = best
     return BoxSolution(a, nu, lower, upper, residuals, steps, converged)
 
 
@@ -150,39 +166,31 @@ class _Problem:
         self.form, self.c, self.E, self.e, self.u = form, c, E, e, u
         self.bounded = np.isfinite(u)
         self.size_c = max(np.abs(c).max(initial=0.0), 1e-300)
-        # the size of a typical solution: the box, or the unconstrained scale c / Q
-        self.size_a = min(
-            np.max(u[self.bounded], initial=0.0) or np.inf, self.size_c / form.scale * n if form.scale else np.inf
-        )
+        self.size_a = self.size_c / form.scale  # of a typical solution, if the box does not bind
 
     def start(self):
-        n = self.form.size
-        a = np.where(self.bounded, 0.5 * np.where(self.bounded, self.u, 1.0), 1.0)
-        a = np.minimum(a, max(self.size_a, 1e-300))
-        lower = np.full(n, self.size_c)
-        upper = np.where(self.bounded, self.size_c, 0.0)
-        return a, lower, upper, np.zeros(len(self.E))
-
-    def _gap(self, a):
-        return np.where(self.bounded, self.u - a, 1.0)
+        a = np.minimum(np.where(self.bounded, 0.5 * self.u, np.inf), self.size_a)
+        gap = np.where(self.bounded, self.u - a, 1.0)
+        lower, upper = np.full(len(a), self.size_c), np.where(self.bounded, self.size_c, 0.0)
+        return a, gap, lower, upper, np.zeros(len(self.E))
 
     def residuals(self, state) -> dict[str, float]:
-        a, lower, upper, nu = state
+        a, gap, lower, upper, nu = state
         Qa = self.form.product(a)
         stationarity = Qa - self.c + self.E.T @ nu - lower + upper
-        gap = (a * lower).sum() + (self._gap(a) * upper)[self.bounded].sum()
+        products = a @ lower + gap[self.bounded] @ upper[self.bounded]
         energy = abs(a @ Qa) + abs(self.c @ a)
         row_scale = np.abs(self.E) @ np.abs(a) + np.abs(self.e)
         equality = np.abs(self.E @ a - self.e) / np.maximum(row_scale, 1e-300)
-        return {
+        found = {
             "stationarity": float(np.abs(stationarity).max(initial=0.0) / self.size_c),
             "equality": float(equality.max(initial=0.0)),
-            "complementarity": float(gap / max(energy, 1e-300)),
+            "complementarity": float(products / max(energy, 1e-300)),
         }
+        return {name: value if np.isfinite(value) else np.inf for name, value in found.items()}
 
     def step(self, state):
-        a, lower, upper, nu = state
-        gap = self._gap(a)
+        a, gap, lower, upper, nu = state
         stationarity = self.form.product(a) - self.c + self.E.T @ nu - lower + upper
         equality = self.E @ a - self.e
         solve = self.form.shifted_solver(lower / a + upper / gap)
@@ -209,7 +217,8 @@ class _Problem:
         centre = mu * min(1.0, (after / count / mu) ** 3)
         step = direction(centre - da * d_lower, centre + da * d_upper)
         primal, dual = self._lengths(a, gap, lower, upper, *step[:3], 0.995)
-        return a + primal * step[0], lower + dual * step[1], upper + dual * step[2], nu + dual * step[3]
+        moved = np.where(self.bounded, gap - primal * step[0], 1.0)  # kept apart from a, or it would round to zero
+        return a + primal * step[0], moved, lower + dual * step[1], upper + dual * step[2], nu + dual * step[3]
 
     def _lengths(self, a, gap, lower, upper, da, d_lower, d_upper, damping):
         primal = min(_to_boundary(a, da), _to_boundary(gap[self.bounded], -da[self.bounded]))

@@ -43,11 +43,8 @@ class FreeMachine:
         P = P if self.combinations is None else P @ self.combinations
         self.Q, self.R = qr(P, mode="economic") if P.shape[1] else (P, np.empty((0, 0)))
         self.PhiQ = Phi @ self.Q
-        half = self.PhiQ - 0.5 * self.Q @ (self.Q.T @ self.PhiQ)
-        _subtract_symmetric_product(Phi, half, self.Q)
-        self.scale = float(np.trace(Phi)) / max(len(Phi) - P.shape[1], 1)
-        _subtract_symmetric_product(Phi, -0.5 * self.scale * self.Q, self.Q)
-        self.K = Phi
+        self.K = _project_and_fill(Phi, self.Q, self.PhiQ)
+        self.scale = float(np.trace(self.K)) / len(self.K)  # filling in the mean eigenvalue has not changed the mean
 
     def expand(self, active: np.ndarray, dual: np.ndarray, null: np.ndarray, values: np.ndarray) -> Coefficients:
         """f = sum_active dual phi(., x_i) + P b: undo the change of the null coefficients."""
@@ -90,10 +87,7 @@ class DenseMachine:
         core = np.array(Phi if basis is None else Phi[np.ix_(basis, basis)], order="F")
         PhiQ = core @ Q
         corner = Q.T @ PhiQ
-        half = PhiQ - 0.5 * Q @ corner
-        _subtract_symmetric_product(core, half, Q)
-        scale = float(np.trace(core)) / max(len(core) - P.shape[1], 1)
-        _subtract_symmetric_product(core, -0.5 * scale * Q, Q)
+        _project_and_fill(core, Q, PhiQ)
         try:
             self.L = cholesky(core, lower=True, overwrite_a=True, check_finite=False)
         except LinAlgError:
@@ -127,6 +121,14 @@ class DenseMachine:
             full = solve_triangular(self.L, inner, lower=True, trans="T", check_finite=False)
         full = self._project(full[:, None])[:, 0]
         return Coefficients(self.basis, full, free)
+
+
+def _project_and_fill(Phi: np.ndarray, Q: np.ndarray, PhiQ: np.ndarray) -> np.ndarray:
+    """Pi Phi Pi + c Q Q' in place, c the mean eigenvalue of the first part."""
+    corner = Q.T @ PhiQ
+    mean = float(np.trace(Phi) - np.trace(corner)) / max(len(Phi) - Q.shape[1], 1)
+    _subtract_symmetric_product(Phi, PhiQ - 0.5 * Q @ (corner + mean * np.eye(len(corner))), Q)
+    return Phi
 
 
 def _subtract_symmetric_product(K: np.ndarray, A: np.ndarray, B: np.ndarray) -> None:

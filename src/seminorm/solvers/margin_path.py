@@ -11,7 +11,7 @@ _DECADES = (-5.0, 2.0)
 _PER_DECADE = 2
 _MIDDLE = -1.0
 _PATIENCE = 2
-_PLATEAU = 3
+_PLATEAU = 2
 
 
 @dataclass
@@ -46,14 +46,14 @@ def choose_by_leave_one_out(
     scale: float,
     solve: Callable[[float, object], object],
     errors_of: Callable[[object], float],
-    count: int,
     exhaustive: bool = False,
 ) -> MarginPath:
     """Walk from the middle of the path upwards, then downwards, while leave-one-out errors are not clearly worse than
     the best (``exhaustive``: to the ends).
 
-    ``solve(alpha, start)`` returns a solution, ``errors_of(solution)`` its weighted leave-one-out errors; ``count`` is
-    the number of points. Ties go to the larger alpha.
+    ``solve(alpha, start)`` returns a solution, ``errors_of(solution)`` its weighted leave-one-out errors. "Clearly"
+    means by more than their standard deviation, twice in a row; downwards the walk also ends when nothing changes any
+    more. Ties go to the larger alpha.
     """
     alphas = np.unique(alphas)
     path = MarginPath()
@@ -65,9 +65,9 @@ def choose_by_leave_one_out(
             start = solve(float(alphas[i]), start)
             first = start if first is None else first
             errors = path.record(float(alphas[i]), start, errors_of(start))
-            worse = worse + 1 if errors > path.errors + np.sqrt(path.errors) + 1e-3 * count else 0
-            now = errors, len(start.active)
-            same, last = (same + 1 if now == last else 0), now
+            worse = worse + 1 if errors > path.errors + max(1.0, np.sqrt(path.errors)) else 0
+            change = np.inf if last is None else abs(len(start.active) - last[1]) + abs(errors - last[0])
+            same, last = (same + 1 if change <= 0.01 * len(start.active) else 0), (errors, len(start.active))
             if not exhaustive and (worse >= _PATIENCE or same >= _PLATEAU):
                 break
     return path
