@@ -60,11 +60,13 @@ class MarginMachine(BaseEstimator):
 
         The samples come out in an order of their own, so that nothing depends on the order in which they came in.
         """
+        if null_columns is not None:
+            null_columns = _columns(null_columns, X.shape[0])
         rows = np.flatnonzero(weights > 0)
         if not len(rows):
             raise ValueError("sample_weight must have a positive entry: all weights are zero.")
         if self._is_precomputed():
-            columns = None if null_columns is None else np.asarray(null_columns)[rows]
+            columns = None if null_columns is None else null_columns[rows]
             return X[np.ix_(rows, rows)], y[rows], weights[rows], rows, columns
         if hasattr(X, "tocsr"):
             _, first, inverse = np.unique(_row_keys(X[rows], y[rows]), return_index=True, return_inverse=True)
@@ -114,6 +116,8 @@ class MarginMachine(BaseEstimator):
         if self._kind == "free":
             return FreeMachine(Phi, P, self._tolerance)
         free = np.ones((len(Phi), 1 if self._kind == "constant" else 0))
+        if not P.shape[1] and basis is None:  # a positive definite kernel: nothing to annihilate
+            return FreeMachine(Phi, free, self._tolerance)
         return DenseMachine(Phi, P, free, basis, self._tolerance)
 
     def _basis(self, X, rng) -> np.ndarray | None:
@@ -194,7 +198,7 @@ class MarginMachine(BaseEstimator):
 def _space_of(specification, kernel: Kernel, X) -> NullSpace:
     """The free or annihilated functions; never less than the constant, the usual bias, unless the user says so."""
     if isinstance(specification, str) and specification in NAMED_NULL_SPACES:
-        return Polynomials(max(kernel.null_degree, 0)).fit(X)
+        return Polynomials(max(kernel.null_degree, 0) if specification == "auto" else kernel.null_degree).fit(X)
     return null_space_for(specification, kernel, X)
 
 

@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._warnings import warn_user
 
-_PATIENCE = 10
+_PATIENCE = 25
 
 
 class DenseForm:
@@ -166,7 +166,11 @@ class _Problem:
         self.form, self.c, self.E, self.e, self.u = form, c, E, e, u
         self.bounded = np.isfinite(u)
         self.size_c = max(np.abs(c).max(initial=0.0), 1e-300)
-        self.size_a = self.size_c / form.scale  # of a typical solution, if the box does not bind
+        # the size of a typical solution: where the gradient vanishes, or what the equalities ask for
+        needed = np.abs(e) / np.maximum(np.abs(E).sum(axis=1), 1e-300)
+        self.size_a = max(self.size_c / form.scale, 10 * needed.max(initial=0.0))
+        # what counts as zero energy when the solution itself is zero
+        self.least_energy = 1e-3 * self.size_c * np.minimum(u, self.size_a).sum()
 
     def start(self):
         a = np.minimum(np.where(self.bounded, 0.5 * self.u, np.inf), self.size_a)
@@ -179,7 +183,7 @@ class _Problem:
         Qa = self.form.product(a)
         stationarity = Qa - self.c + self.E.T @ nu - lower + upper
         products = a @ lower + gap[self.bounded] @ upper[self.bounded]
-        energy = abs(a @ Qa) + abs(self.c @ a)
+        energy = abs(a @ Qa) + abs(self.c @ a) + self.least_energy
         row_scale = np.abs(self.E) @ np.abs(a) + np.abs(self.e)
         equality = np.abs(self.E @ a - self.e) / np.maximum(row_scale, 1e-300)
         found = {
@@ -211,19 +215,23 @@ class _Problem:
         mu = ((a * lower).sum() + (gap * upper)[self.bounded].sum()) / count
         zero = np.zeros_like(a)
         da, d_lower, d_upper, _ = direction(zero, zero)
-        primal, dual = self._lengths(a, gap, lower, upper, da, d_lower, d_upper, 1.0)
-        after = ((a + primal * da) * (lower + dual * d_lower)).sum()
-        after += ((gap - primal * da) * (upper + dual * d_upper))[self.bounded].sum()
+        length = self._length(a, gap, lower, upper, da, d_lower, d_upper, 1.0)
+        after = (a + length * da) @ (lower + length * d_lower)
+        after += ((gap - length * da) * (upper + length * d_upper))[self.bounded].sum()
         centre = mu * min(1.0, (after / count / mu) ** 3)
-        step = direction(centre - da * d_lower, centre + da * d_upper)
-        primal, dual = self._lengths(a, gap, lower, upper, *step[:3], 0.995)
-        moved = np.where(self.bounded, gap - primal * step[0], 1.0)  # kept apart from a, or it would round to zero
-        return a + primal * step[0], moved, lower + dual * step[1], upper + dual * step[2], nu + dual * step[3]
+        da, d_lower, d_upper, d_nu = direction(centre - da * d_lower, centre + da * d_upper)
+        length = self._length(a, gap, lower, upper, da, d_lower, d_upper, 0.995)
+        moved = np.where(self.bounded, gap - length * da, 1.0)  # kept apart from a, or it would round to zero
+        return a + length * da, moved, lower + length * d_lower, upper + length * d_upper, nu + length * d_nu
 
-    def _lengths(self, a, gap, lower, upper, da, d_lower, d_upper, damping):
-        primal = min(_to_boundary(a, da), _to_boundary(gap[self.bounded], -da[self.bounded]))
-        dual = min(_to_boundary(lower, d_lower), _to_boundary(upper[self.bounded], d_upper[self.bounded]))
-        return min(1.0, damping * primal), min(1.0, damping * dual)
+    def _length(self, a, gap, lower, upper, da, d_lower, d_upper, damping) -> float:
+        """The longest step that keeps everything positive; one for both sides, because Q couples them."""
+        inside = self.bounded
+        longest = min(
+            *(_to_boundary(a, da), _to_boundary(gap[inside], -da[inside])),
+            *(_to_boundary(lower, d_lower), _to_boundary(upper[inside], d_upper[inside])),
+        )
+        return min(1.0, damping * longest)
 
     def refuse_infeasible(self):
         if not len(self.E):

@@ -15,6 +15,7 @@ from .box_qp import DenseForm, PairedForm, solve_box_qp
 from .newton import ActiveSetFactor
 
 _AT_BOUND = 1e-6
+_NEGLIGIBLE = 1e-7
 
 
 @dataclass
@@ -36,9 +37,8 @@ def hinge(K: np.ndarray, Q: np.ndarray, y: np.ndarray, alpha: float, weights: np
     """Minimise alpha a'Ka + sum_i w_i max(0, 1 - y_i f_i)."""
     form = DenseForm(K * (y[:, None] * y / (2.0 * alpha)))
     solution = solve_box_qp(form, np.ones(len(y)), (y[:, None] * Q).T, np.zeros(Q.shape[1]), weights)
-    share = solution.a / weights
-    dual = np.where(share > _AT_BOUND, solution.a, 0.0) * y / (2.0 * alpha)
-    inside = (share > _AT_BOUND) & (share < 1.0 - _AT_BOUND)
+    support, inside = _support(solution.a, weights)
+    dual = np.where(support, solution.a, 0.0) * y / (2.0 * alpha)
     kernel_part = K @ dual
     null = solution.multipliers
     if Q.shape[1] and np.linalg.matrix_rank(Q[inside]) < Q.shape[1]:  # the multipliers are not unique
@@ -67,10 +67,17 @@ def epsilon_insensitive(
     )
     n = len(y)
     signed = solution.a[:n] - solution.a[n:]
-    share = np.abs(signed) / weights
-    dual = np.where(share > _AT_BOUND, signed, 0.0) / (2.0 * alpha)
-    inside = (share > _AT_BOUND) & (share < 1.0 - _AT_BOUND)
+    support, inside = _support(np.abs(signed), weights)
+    dual = np.where(support, signed, 0.0) / (2.0 * alpha)
     return _collect(dual, inside, solution.multipliers, K @ dual + Q @ solution.multipliers, solution)
+
+
+def _support(a: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Which variables are not zero, and which of them lie strictly inside the box (an interior point is never quite
+    at its bounds).
+    """
+    support = a > _NEGLIGIBLE * a.max(initial=0.0)
+    return support, support & (a < (1.0 - _AT_BOUND) * weights)
 
 
 def _collect(dual, inside, null, values, solution) -> BoxMachineSolution:

@@ -89,7 +89,7 @@ class DenseMachine:
         corner = Q.T @ PhiQ
         _project_and_fill(core, Q, PhiQ)
         try:
-            self.L = cholesky(core, lower=True, overwrite_a=True, check_finite=False)
+            self.L = _cholesky_with_ridge(core)
         except LinAlgError:
             raise ValueError(
                 "the expansion with coefficients orthogonal to the null space needs distinct points, and some "
@@ -123,10 +123,22 @@ class DenseMachine:
         return Coefficients(self.basis, full, free)
 
 
+def _cholesky_with_ridge(core: np.ndarray) -> np.ndarray:
+    """Cholesky factor; very smooth kernels or points that nearly meet need a ridge of 1e-10 of the mean eigenvalue."""
+    try:
+        return cholesky(core, lower=True, check_finite=False)
+    except LinAlgError:
+        core[np.diag_indices_from(core)] += 1e-10 * np.trace(core) / len(core)
+        return cholesky(core, lower=True, overwrite_a=True, check_finite=False)
+
+
 def _project_and_fill(Phi: np.ndarray, Q: np.ndarray, PhiQ: np.ndarray) -> np.ndarray:
     """Pi Phi Pi + c Q Q' in place, c the mean eigenvalue of the first part."""
     corner = Q.T @ PhiQ
     mean = float(np.trace(Phi) - np.trace(corner)) / max(len(Phi) - Q.shape[1], 1)
+    size = float(np.abs(PhiQ).max(initial=0.0))
+    if mean <= 1e-12 * size:  # nothing is left beside the null space: any positive number serves
+        mean = size or 1.0
     _subtract_symmetric_product(Phi, PhiQ - 0.5 * Q @ (corner + mean * np.eye(len(corner))), Q)
     return Phi
 
