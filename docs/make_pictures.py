@@ -4,10 +4,10 @@ import tempfile
 from pathlib import Path
 
 from seminorm.demo.drawing import look
-from seminorm.demo.sections import smoothing
+from seminorm.demo.sections import classification, smoothing
 
 IMAGES = Path(__file__).parent / "images"
-PICTURES = {smoothing.section: ["smoothing.png"]}
+PICTURES = {smoothing.section: ["smoothing.png"], classification.section: ["classes.png"]}
 
 if __name__ == "__main__":
     IMAGES.mkdir(exist_ok=True)

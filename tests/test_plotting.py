@@ -225,3 +225,21 @@ def test_every_kernel_of_one_variable_has_a_profile(ax):
     assert len(kernels) > 20
     plot_kernels(kernels, ax=ax)
     assert all(np.isfinite(line.get_ydata()).all() for line in ax.lines)
+
+
+def test_decision_boundaries_show_level_and_margins(rng):
+    from seminorm import SVC
+    from seminorm.plotting import plot_decision
+
+    X = rng.standard_normal((60, 2))
+    y = (X**2).sum(axis=1) > 1.4
+    ax = plot_decision(SVC().fit(X, y), (-3, 3, -3, 3), X=X, y=y, resolution=30)
+    assert len(ax.lines) == 2
+    assert len(ax.lines[0].get_xdata()) == (~y).sum()
+    assert len(ax.collections) >= 3
+    assert ax.get_xlim() == (-3, 3)
+    with pytest.raises(ValueError, match="two classes"):
+        plot_decision(SVC().fit(X, np.digitize(X[:, 0], [-0.5, 0.5])), (-3, 3, -3, 3))
+    import matplotlib.pyplot as plt
+
+    plt.close(ax.figure)

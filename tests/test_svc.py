@@ -434,6 +434,8 @@ def test_awkward_but_legal_input(rng):
         (lambda X, y: SVC("precomputed").fit(X, y), "square kernel matrix"),
         (lambda X, y: SVC().fit(X, y, null_columns=X), "null_columns goes with"),
         (lambda X, y: SVC("precomputed").fit(X @ X.T, y, null_columns=X[:3]), "null_columns must be"),
+        (lambda X, y: SVC("precomputed", null_space=1).fit(X @ X.T, y), "null_columns"),
+        (lambda X, y: SVC("precomputed").fit(X @ X.T, y, null_columns=X).predict(X @ X.T), "null_columns were given"),
         (lambda X, y: SVC(ThinPlate()).fit(np.hstack([X] * 20)[:30], y[:30]), "n_samples=30"),
         (lambda X, y: SVC().fit(X, y).predict(X[:, :1]), "features"),
         (lambda X, y: SVC().fit(X * np.nan, y), "NaN"),
@@ -444,6 +446,71 @@ def test_awkward_but_legal_input(rng):
 def test_bad_input(call, message, rng):
     with pytest.raises(ValueError, match=message):
         call(*rings(rng, 60))
+
+
+@pytest.mark.parametrize("free", [0, 1], ids=["zero", "constant"])
+def test_leave_one_out_of_dense_machines_takes_the_kernel_term_along(free, rng):
+    """With few points for many annihilated functions it matters that a point leaves with its kernel term."""
+    y = np.where(rng.random(60) < 0.5, 1.0, -1.0)
+    X = rng.standard_normal((60, 12))
+    X[:, :4] += 0.75 * y[:, None]
+    kind = ["zero", "constant"][free]
+    machine = DenseMachine(ThinPlate()(X), Polynomials(1).fit(X)(X), np.ones((60, free)))
+    problem = BinaryProblem(machine, y, np.ones(60), "squared_hinge")
+    for alpha, exact in ((300.0, True), (3.0, False)):
+        solution = problem.solve(alpha)
+        analytic, brute = problem.leave_one_out(solution), np.empty(60)
+        for i in range(60):
+            rest = np.arange(60) != i
+            part = SVC(ThinPlate(), alpha=alpha, null_space=kind).fit(X[rest], y[rest])
+            brute[i] = part.decision_function(X[i : i + 1])[0]
+        if exact:
+            assert len(solution.active) == 60  # all active, with and without each point
+            np.testing.assert_allclose(analytic, brute, atol=1e-9)
+        assert abs((analytic * y < 0).sum() - (brute * y < 0).sum()) <= 2
+
+
+def gaussian_of(x):
+    return np.exp(-(np.subtract.outer(x, x) ** 2) / 2)
+
+
+LINE = np.arange(8) * 0.5
+
+
+@pytest.mark.parametrize(
+    ("points", "y", "columns", "alpha", "power"),
+    [
+        # active points without any feature; equal objectives on the way; features that come and go; features of one
+        # sign
+        (np.array([2, -1.99, 0.02, -1.97, -1.96]), [-1, 1, -1, -1, 1], [[0, 0, 1, 1, 0], [0, 1, 1, 0, 0]], 0.1, 2),
+        (LINE, [-1, -1, -1, 1, 1, 1, -1, 1], [[1] * 8, [0, 1, 0, 1, 0, 1, 1, 1]], 0.01, 2),
+        (LINE, [1, 1, -1, -1, -1, 1, 1, -1], [[1] * 8, [1, 1, 0, 0, 0, 1, 0, 1], [0, 0, 0, 0, 0, 0, 1, 0]], 0.01, 2),
+        (np.arange(6.0), [1, 1, -1, 1, -1, -1], [[1, 1, 0, 0, 0, 0]], 0.1, 1),
+        (LINE[:5], [1, -1, 1, 1, -1], [[1] * 5, [1, 0, 0, 0, 1], [0, 1, 0, 0, 0]], 0.01, 1),
+    ],
+)
+def test_features_that_few_points_have(points, y, columns, alpha, power):
+    K, y, P = gaussian_of(points), np.array(y, dtype=float), np.array(columns, dtype=float).T
+    model = SVC("precomputed", alpha=alpha, loss={1: "hinge", 2: "squared_hinge"}[power]).fit(K, y, null_columns=P)
+    a = np.zeros(len(y))
+    a[model.support_] = model.dual_coef_[0]
+
+    def objective(f, energy):
+        return alpha * energy + (np.maximum(0, 1 - y * f) ** power).sum()
+
+    expected = machine_values(K, P, alpha, np.ones(len(y)), power, [(y, np.ones(len(y)))])
+    N = null_space(P.T)
+    g = np.linalg.lstsq(np.hstack([K @ N, P]), expected, rcond=None)[0][: N.shape[1]]
+    ours = objective(K @ a + P @ model.null_coef_[0], a @ K @ a)
+    assert ours == pytest.approx(objective(expected, g @ N.T @ K @ N @ g), rel=1e-5)
+    np.testing.assert_allclose(P.T @ a, 0, atol=1e-9)
+
+
+def test_bias_lies_amid_the_best_when_all_points_are_at_the_bound():
+    x = np.r_[np.linspace(-2, -1, 10), np.linspace(1, 2, 10)]
+    model = SVC("precomputed", alpha=50.0, loss="hinge").fit(gaussian_of(0.1 * x), np.sign(x))
+    assert abs(model.null_coef_[0, 0]) < 1e-6
+    assert model.score(gaussian_of(0.1 * x), np.sign(x)) == 1.0
 
 
 def test_newton_says_when_it_stops_early(rng):

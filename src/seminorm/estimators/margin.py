@@ -92,7 +92,12 @@ class MarginMachine(BaseEstimator):
     def _prepare(self, X, null_columns):
         """Settle kernel and null space on the training points; returns the null-space matrix."""
         if self._is_precomputed():
+            if not (isinstance(self.null_space, str) and self.null_space in NAMED_NULL_SPACES):
+                raise ValueError(
+                    "null_space cannot be evaluated with kernel='precomputed': give its columns as null_columns."
+                )
             self.kernel_, self.null_space_ = None, None
+            self._own_columns = null_columns is not None
             P = np.ones((X.shape[0], 1)) if null_columns is None else _columns(null_columns, X.shape[0])
             self._tolerance = 1e-13
         else:
@@ -161,6 +166,8 @@ class MarginMachine(BaseEstimator):
         X = validate_data(self, X, dtype=np.float64, accept_sparse=sparse, reset=False)
         if not self._is_precomputed():
             return self.function_(X) if len(self.support_) else self.null_space_(X) @ self.null_coef_.T
+        if self._kind == "free" and self._own_columns and null_columns is None:
+            raise ValueError("null_columns were given to fit: give those of these points, too.")
         columns = np.ones((len(X), 1)) if null_columns is None else _columns(null_columns, len(X))
         if self._kind != "free":
             columns = columns[:, :0] if self._kind == "zero" else np.ones((len(X), 1))
@@ -173,7 +180,9 @@ class MarginMachine(BaseEstimator):
     def save(self, path):
         """Write the trained machine to one npz file without pickle; :meth:`load` reads it."""
         check_is_fitted(self, "dual_coef_")
-        fitted = {name: value for name, value in vars(self).items() if name.endswith("_") or name == "_kind"}
+        fitted = {
+            name: value for name, value in vars(self).items() if name.endswith("_") or name in ("_kind", "_own_columns")
+        }
         return save_npz(
             path, {"type": type(self).__name__, "parameters": self.get_params(deep=False), "fitted": fitted}
         )
@@ -212,8 +221,10 @@ def _row_keys(X, y) -> np.ndarray:
 
 
 def _columns(null_columns, n: int) -> np.ndarray:
-    columns = np.asarray(null_columns, dtype=float)
+    columns = np.asarray(null_columns.toarray() if hasattr(null_columns, "toarray") else null_columns, dtype=float)
     columns = columns[:, None] if columns.ndim == 1 else columns
-    if columns.ndim != 2 or len(columns) != n or not np.isfinite(columns).all():
-        raise ValueError(f"null_columns must be finite, of shape (n, r) with n = {n}, got shape {columns.shape}.")
+    if columns.ndim != 2 or len(columns) != n:
+        raise ValueError(f"null_columns must be of shape (n, r) with n = {n}, got shape {columns.shape}.")
+    if not np.isfinite(columns).all():
+        raise ValueError("null_columns must be finite, and hold NaN or infinity.")
     return columns

@@ -6,6 +6,7 @@ from itertools import combinations
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
@@ -140,6 +141,10 @@ class SVC(ClassifierMixin, MarginMachine):
         decision = self.decision_function(X, null_columns)
         chosen = (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
         return self.classes_[chosen]
+
+    def score(self, X, y, sample_weight=None, null_columns=None) -> float:
+        """Share of rows that are classified correctly."""
+        return accuracy_score(y, self.predict(X, null_columns), sample_weight=sample_weight)
 
     def _check_parameters(self):
         self._check_alpha("auto", "cv")

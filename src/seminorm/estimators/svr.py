@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
 from sklearn.model_selection import KFold
 from sklearn.utils.validation import _check_sample_weight
 
@@ -93,6 +94,10 @@ class SVR(RegressorMixin, MarginMachine):
     def predict(self, X, null_columns=None) -> np.ndarray:
         """Values at X."""
         return self._values(X, null_columns)[:, 0]
+
+    def score(self, X, y, sample_weight=None, null_columns=None) -> float:
+        """Coefficient of determination."""
+        return r2_score(y, self.predict(X, null_columns), sample_weight=sample_weight)
 
     def _check_parameters(self):
         self._check_alpha("auto")

@@ -9,9 +9,10 @@ import numpy as np
 from . import hinge as box
 from . import newton
 from .machines import Coefficients, DenseMachine, FreeMachine
-from .margin_path import choose_by_leave_one_out, default_alphas
+from .margin_path import MarginPath, choose_by_leave_one_out, default_alphas
 from .separation import separates, smallest_separator
 
+EMPTY_PATH = MarginPath().arrays()
 LOSSES = ("squared_hinge", "hinge")
 
 
@@ -50,7 +51,7 @@ class BinaryProblem:
         if separates(self.machine.Q, self.y):  # no kernel needed, whatever alpha is
             return self._null_space_alone(alpha)
         if alpha is not None and np.ndim(alpha) == 0:
-            return self._finish(float(alpha), self.solve(float(alpha)), {})
+            return self._finish(float(alpha), self.solve(float(alpha)), EMPTY_PATH)
         grid = default_alphas(self.machine.scale) if alpha is None else np.asarray(alpha, dtype=float)
         path = choose_by_leave_one_out(grid, self.machine.scale, self.solve, self._errors, exhaustive=alpha is not None)
         return self._finish(path.alpha, path.solution, path.arrays())
@@ -58,9 +59,13 @@ class BinaryProblem:
     def path(self, alphas: np.ndarray):
         """Trained machines for decreasing alphas, each started from the one before."""
         start = None
+        separable = separates(self.machine.Q, self.y)
         for alpha in np.sort(alphas)[::-1]:
+            if separable:
+                yield alpha, self._null_space_alone(alpha)
+                continue
             start = self.solve(float(alpha), start)
-            yield alpha, self._finish(float(alpha), start, {})
+            yield alpha, self._finish(float(alpha), start, EMPTY_PATH)
 
     def solve(self, alpha: float, start=None):
         K, Q = self.machine.K, self.machine.Q
@@ -74,7 +79,7 @@ class BinaryProblem:
         """Values that each point would get from the machine trained without it, the active set of the others kept."""
         if self.loss == "hinge":
             return box.leave_one_out_hinge(solution, self.machine.K, self.machine.Q)
-        return newton.leave_one_out(solution)
+        return newton.leave_one_out(solution, self.machine.removal)
 
     def _errors(self, solution) -> float:
         right = self.y * self.leave_one_out(solution) > 0  # NaN counts as an error
@@ -82,11 +87,13 @@ class BinaryProblem:
 
     def _finish(self, alpha: float, solution, path: dict) -> BinaryFit:
         coefficients = self.machine.expand(solution.active, solution.dual, solution.null, solution.values)
-        iterations = int(path["iterations"].sum()) if path else solution.iterations
+        iterations = int(path["iterations"].sum()) if len(path["alpha"]) else solution.iterations
         return BinaryFit(coefficients, alpha, path, solution.values, iterations)
 
     def _null_space_alone(self, alpha) -> BinaryFit:
         null = smallest_separator(self.machine.Q, self.y)
         values, nothing = self.machine.Q @ null, np.empty(0)
         coefficients = self.machine.expand(np.empty(0, dtype=int), nothing, null, values)
-        return BinaryFit(coefficients, np.nan if alpha is None or np.ndim(alpha) else float(alpha), {}, values, 0)
+        return BinaryFit(
+            coefficients, np.nan if alpha is None or np.ndim(alpha) else float(alpha), EMPTY_PATH, values, 0
+        )

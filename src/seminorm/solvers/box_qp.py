@@ -169,8 +169,10 @@ class _Problem:
         # the size of a typical solution: where the gradient vanishes, or what the equalities ask for
         needed = np.abs(e) / np.maximum(np.abs(E).sum(axis=1), 1e-300)
         self.size_a = max(self.size_c / form.scale, 10 * needed.max(initial=0.0))
+        typical = np.minimum(u, self.size_a)
+        self.row_scale = np.maximum(np.abs(E) @ typical + np.abs(e), 1e-300)
         # what counts as zero energy when the solution itself is zero
-        self.least_energy = 1e-3 * self.size_c * np.minimum(u, self.size_a).sum()
+        self.least_energy = 1e-3 * self.size_c * typical.sum()
 
     def start(self):
         a = np.minimum(np.where(self.bounded, 0.5 * self.u, np.inf), self.size_a)
@@ -184,8 +186,7 @@ class _Problem:
         stationarity = Qa - self.c + self.E.T @ nu - lower + upper
         products = a @ lower + gap[self.bounded] @ upper[self.bounded]
         energy = abs(a @ Qa) + abs(self.c @ a) + self.least_energy
-        row_scale = np.abs(self.E) @ np.abs(a) + np.abs(self.e)
-        equality = np.abs(self.E @ a - self.e) / np.maximum(row_scale, 1e-300)
+        equality = np.abs(self.E @ a - self.e) / self.row_scale
         found = {
             "stationarity": float(np.abs(stationarity).max(initial=0.0) / self.size_c),
             "equality": float(equality.max(initial=0.0)),

@@ -41,9 +41,18 @@ def hinge(K: np.ndarray, Q: np.ndarray, y: np.ndarray, alpha: float, weights: np
     dual = np.where(support, solution.a, 0.0) * y / (2.0 * alpha)
     kernel_part = K @ dual
     null = solution.multipliers
-    if Q.shape[1] and np.linalg.matrix_rank(Q[inside]) < Q.shape[1]:  # the multipliers are not unique
-        null = null_coefficients_by_lp(kernel_part, Q, y, weights)
+    if Q.shape[1] and np.linalg.matrix_rank(Q[inside]) < Q.shape[1]:
+        null = _settle_multipliers(null, kernel_part, Q, y, weights)
     return _collect(dual, inside, null, kernel_part + Q @ null, solution)
+
+
+def _settle_multipliers(null, kernel_part, Q, y, weights) -> np.ndarray:
+    """The multipliers are not unique: those of the interior point method lie amid the best ones, unless it was
+    inexact.
+    """
+    best = null_coefficients_by_lp(kernel_part, Q, y, weights)
+    losses = [(weights * np.maximum(0.0, 1.0 - y * (kernel_part + Q @ b))).sum() for b in (null, best)]
+    return null if losses[0] <= losses[1] + 1e-6 * max(losses[1], weights.sum()) else best
 
 
 def null_coefficients_by_lp(kernel_part: np.ndarray, Q: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -9,11 +9,16 @@ coefficients orthogonal to the null space and nothing, or only the constant, fre
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_solve, cholesky, qr, solve_triangular
+from scipy.linalg import LinAlgError, cho_solve, lapack, qr, solve_triangular
 
 from ..nullspace.linear_algebra import independent_columns
+from .newton import BasisRemoval
+
+_FEW = 16
+_ROWS_AT_ONCE = 512
 
 
 @dataclass
@@ -45,6 +50,8 @@ class FreeMachine:
         self.PhiQ = Phi @ self.Q
         self.K = _project_and_fill(Phi, self.Q, self.PhiQ)
         self.scale = float(np.trace(self.K)) / len(self.K)  # filling in the mean eigenvalue has not changed the mean
+
+    removal = None  # a point outside the active set has no kernel term that could leave
 
     def expand(self, active: np.ndarray, dual: np.ndarray, null: np.ndarray, values: np.ndarray) -> Coefficients:
         """f = sum_active dual phi(., x_i) + P b: undo the change of the null coefficients."""
@@ -84,7 +91,7 @@ class DenseMachine:
         P = P[self.basis] if combinations is None else P[self.basis] @ combinations
         Q = qr(P, mode="economic")[0] if P.shape[1] else P
         self.Qb, self.all_points = Q, basis is None
-        core = np.array(Phi if basis is None else Phi[np.ix_(basis, basis)], order="F")
+        core = np.array(Phi if basis is None else Phi[np.ix_(basis, basis)]).T  # symmetric: a view in Fortran's order
         PhiQ = core @ Q
         corner = Q.T @ PhiQ
         _project_and_fill(core, Q, PhiQ)
@@ -99,13 +106,28 @@ class DenseMachine:
         if self.all_points:
             edge = PhiQ - Q @ corner
             S = corner - edge.T @ cho_solve((self.L, True), edge, check_finite=False)
-            _subtract_symmetric_product(Phi, 0.5 * Q @ S, Q)
+            _subtract_product(Phi, Q @ S, Q)
             self.K0 = Phi
         else:
             self.features = solve_triangular(self.L, self._project(Phi[basis]), lower=True, check_finite=False)
             self.K0 = self.features.T @ self.features
         inner = FreeMachine(self.K0, free)
         self.K, self.Q, self.scale, self._inner = inner.K, inner.Q, inner.scale, inner
+        self._edge = edge if self.all_points else None
+
+    @cached_property
+    def removal(self) -> BasisRemoval | None:
+        """What leaving out a point takes from the kernel, besides its loss. It matters while the points are not many
+        more than the functions that the coefficients annihilate; an expansion on few points hardly notices.
+        """
+        n, r = len(self.K), self.Qb.shape[1]
+        if not self.all_points or n > _FEW * r:
+            return None
+        # V = Phi Pi G^-1 Pi = Pi + Q (G^-1 Pi Phi Q)', W = Pi G^-1 Pi
+        V = np.eye(n) + self.Qb @ (cho_solve((self.L, True), self._edge, check_finite=False) - self.Qb).T
+        whitened = solve_triangular(self.L, self._project(np.eye(n)), lower=True, check_finite=False)
+        V -= self.Q @ (self.Q.T @ V)
+        return BasisRemoval(V, np.einsum("ij,ij->j", whitened, whitened), self.K, self.Q)
 
     def _project(self, B: np.ndarray) -> np.ndarray:
         return B - self.Qb @ (self.Qb.T @ B)
@@ -125,11 +147,15 @@ class DenseMachine:
 
 def _cholesky_with_ridge(core: np.ndarray) -> np.ndarray:
     """Cholesky factor; very smooth kernels or points that nearly meet need a ridge of 1e-10 of the mean eigenvalue."""
-    try:
-        return cholesky(core, lower=True, check_finite=False)
-    except LinAlgError:
-        core[np.diag_indices_from(core)] += 1e-10 * np.trace(core) / len(core)
-        return cholesky(core, lower=True, overwrite_a=True, check_finite=False)
+    diagonal = core.diagonal().copy()
+    L, info = lapack.dpotrf(core, lower=1, overwrite_a=1, clean=0)
+    if info > 0:  # the upper triangle was not touched: start again from it
+        L = np.asfortranarray(np.triu(L, 1).T)
+        L[np.diag_indices_from(L)] = diagonal + 1e-10 * diagonal.mean()
+        L, info = lapack.dpotrf(L, lower=1, overwrite_a=1, clean=0)
+    if info > 0:
+        raise LinAlgError
+    return L  # its upper triangle holds nothing of use
 
 
 def _project_and_fill(Phi: np.ndarray, Q: np.ndarray, PhiQ: np.ndarray) -> np.ndarray:
@@ -144,7 +170,12 @@ def _project_and_fill(Phi: np.ndarray, Q: np.ndarray, PhiQ: np.ndarray) -> np.nd
 
 
 def _subtract_symmetric_product(K: np.ndarray, A: np.ndarray, B: np.ndarray) -> None:
-    """K -= A B' + B A' in place, a block of rows at a time; stays exactly symmetric up to rounding of equal sums."""
-    for start in range(0, len(K), 1024):
-        rows = slice(start, start + 1024)
-        K[rows] -= A[rows] @ B.T + B[rows] @ A.T
+    """K -= A B' + B A' in place."""
+    _subtract_product(K, np.hstack([A, B]), np.hstack([B, A]))
+
+
+def _subtract_product(K: np.ndarray, A: np.ndarray, B: np.ndarray) -> None:
+    """K -= A B' in place, a block of rows at a time."""
+    for start in range(0, len(K), _ROWS_AT_ONCE):
+        rows = slice(start, start + _ROWS_AT_ONCE)
+        K[rows] -= A[rows] @ B.T

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..page import Section
-from . import features, gallery, gradients, no_length_scale, smoothing, uncertainty
+from . import classification, features, gallery, gradients, no_length_scale, smoothing, uncertainty
 
 SECTIONS: list[Callable[[Path], Section]] = [
     smoothing.section,
@@ -14,5 +14,6 @@ SECTIONS: list[Callable[[Path], Section]] = [
     gradients.section,
     no_length_scale.section,
     features.section,
+    classification.section,
     gallery.section,
 ]
