@@ -4,9 +4,9 @@ At most 8 times its time, 5 if possible; and the peak memory of the fit, at most
 """
 
 import multiprocessing
-from pathlib import Path
 
 import numpy as np
+from _memory import peak_of, report_peak
 from _timing import best_times, report
 from scipy.interpolate import RBFInterpolator
 
@@ -21,19 +21,10 @@ def data(n=N):
     return X, np.sin(6 * X[:, 0]) * np.cos(4 * X[:, 1]) + 0.1 * rng.standard_normal(n)
 
 
-def resident(field):
-    """Current (VmRSS) or largest (VmHWM) resident size of this process in bytes (Linux)."""
-    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(field))
-    return int(line.split()[1]) * 1024
-
-
-def peak_memory(n, criterion, queue):
-    """Growth of the resident size at its peak during a fit, after a small one has loaded everything."""
+def measure(n, criterion, queue):
+    """In a process of its own, after a small fit has loaded everything."""
     Smoother(criterion=criterion).fit(*data(700))
-    Path("/proc/self/clear_refs").write_text("5")  # forget the largest size so far
-    before = resident("VmRSS")
-    Smoother(criterion=criterion).fit(*data(n))
-    queue.put(resident("VmHWM") - before)
+    queue.put(peak_of(lambda: Smoother(criterion=criterion).fit(*data(n))))
 
 
 if __name__ == "__main__":
@@ -54,11 +45,7 @@ if __name__ == "__main__":
     context = multiprocessing.get_context("spawn")
     for criterion in ("gcv", "loo"):
         queue = context.Queue()
-        process = context.Process(target=peak_memory, args=(N, criterion, queue))
+        process = context.Process(target=measure, args=(N, criterion, queue))
         process.start()
-        matrices = queue.get() / (8 * N**2)
+        report_peak(criterion, queue.get(), N, 3)
         process.join()
-        print(
-            f"{'peak memory, ' + criterion:>28}: {matrices:8.2f} n x n matrices   (at most 3: "
-            f"{'met' if matrices <= 3 else 'MISSED'})"
-        )

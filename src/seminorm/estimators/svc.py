@@ -15,6 +15,7 @@ from sklearn.utils.validation import _check_sample_weight
 from ..kernels import Kernel
 from ..solvers import threads
 from ..solvers.binary import LOSSES, BinaryFit, BinaryProblem
+from ..solvers.machines import Coefficients
 from ..solvers.margin_path import default_alphas
 from ..solvers.separation import separates
 from .margin import NAMED_NULL_SPACES, MarginMachine
@@ -169,7 +170,11 @@ class SVC(ClassifierMixin, MarginMachine):
                 machine = self._machine(Phi[np.ix_(points, points)], P[points], _within(basis, points))
             fits.append(BinaryProblem(machine, signs, weights[points], self.loss, self.max_iter).fit(alpha))
             members.append(points)
-        self._collect(X, fits, members, rows)
+        if shared:
+            coefficients = machine.expand_many([fit.parts for fit in fits])
+        else:
+            coefficients = [fit.coefficients for fit in fits]
+        self._collect(X, fits, coefficients, members, rows)
 
     def _problems(self, labels) -> list[tuple[np.ndarray, np.ndarray]]:
         """Points and signs of each binary problem."""
@@ -223,11 +228,11 @@ class SVC(ClassifierMixin, MarginMachine):
                 errors[float(alpha)] = errors.get(float(alpha), 0.0) + wrong
         return max(errors, key=lambda alpha: (-errors[alpha], alpha))
 
-    def _collect(self, X, fits: list[BinaryFit], members, rows):
+    def _collect(self, X, fits: list[BinaryFit], coefficients: list[Coefficients], members, rows):
         dual = np.zeros((X.shape[0], len(fits)))
-        for k, (fit, points) in enumerate(zip(fits, members, strict=True)):
-            dual[points[fit.coefficients.points], k] = fit.coefficients.dual
-        null = np.column_stack([fit.coefficients.null for fit in fits])
+        for k, (found, points) in enumerate(zip(coefficients, members, strict=True)):
+            dual[points[found.points], k] = found.dual
+        null = np.column_stack([found.null for found in coefficients])
         self._keep(X, dual, null, rows)
         self.n_iter_ = sum(fit.iterations for fit in fits)
         alphas, paths = np.array([fit.alpha for fit in fits]), [fit.path for fit in fits]

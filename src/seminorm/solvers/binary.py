@@ -20,11 +20,16 @@ LOSSES = ("squared_hinge", "hinge")
 class BinaryFit:
     """A trained machine: coefficients, the alpha used, the path that led to it, and fitted values."""
 
-    coefficients: Coefficients
+    machine: FreeMachine | DenseMachine
+    parts: tuple  #: active points, dual and null-space coefficients, values: what the machine expands
     alpha: float
     path: dict[str, np.ndarray]
     values: np.ndarray
     iterations: int
+
+    @property
+    def coefficients(self) -> Coefficients:
+        return self.machine.expand(*self.parts)
 
 
 class BinaryProblem:
@@ -86,14 +91,13 @@ class BinaryProblem:
         return float(self.weights[~right].sum())
 
     def _finish(self, alpha: float, solution, path: dict) -> BinaryFit:
-        coefficients = self.machine.expand(solution.active, solution.dual, solution.null, solution.values)
+        parts = (solution.active, solution.dual, solution.null, solution.values)
         iterations = int(path["iterations"].sum()) if len(path["alpha"]) else solution.iterations
-        return BinaryFit(coefficients, alpha, path, solution.values, iterations)
+        return BinaryFit(self.machine, parts, alpha, path, solution.values, iterations)
 
     def _null_space_alone(self, alpha) -> BinaryFit:
         null = smallest_separator(self.machine.Q, self.y)
-        values, nothing = self.machine.Q @ null, np.empty(0)
-        coefficients = self.machine.expand(np.empty(0, dtype=int), nothing, null, values)
-        return BinaryFit(
-            coefficients, np.nan if alpha is None or np.ndim(alpha) else float(alpha), EMPTY_PATH, values, 0
-        )
+        values = self.machine.Q @ null
+        parts = (np.empty(0, dtype=int), np.empty(0), null, values)
+        used = np.nan if alpha is None or np.ndim(alpha) else float(alpha)
+        return BinaryFit(self.machine, parts, used, EMPTY_PATH, values, 0)

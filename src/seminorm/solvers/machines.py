@@ -17,7 +17,7 @@ from scipy.linalg import LinAlgError, cho_solve, lapack, qr, solve_triangular
 from ..nullspace.linear_algebra import independent_columns
 from .newton import BasisRemoval
 
-_FEW = 16
+_FEW = 8
 _ROWS_AT_ONCE = 512
 
 
@@ -50,6 +50,9 @@ class FreeMachine:
         self.PhiQ = Phi @ self.Q
         self.K = _project_and_fill(Phi, self.Q, self.PhiQ)
         self.scale = float(np.trace(self.K)) / len(self.K)  # filling in the mean eigenvalue has not changed the mean
+
+    def expand_many(self, parts: list[tuple]) -> list[Coefficients]:
+        return [self.expand(*part) for part in parts]
 
     removal = None  # a point outside the active set has no kernel term that could leave
 
@@ -123,26 +126,34 @@ class DenseMachine:
         n, r = len(self.K), self.Qb.shape[1]
         if not self.all_points or n > _FEW * r:
             return None
-        # V = Phi Pi G^-1 Pi = Pi + Q (G^-1 Pi Phi Q)', W = Pi G^-1 Pi
-        V = np.eye(n) + self.Qb @ (cho_solve((self.L, True), self._edge, check_finite=False) - self.Qb).T
-        whitened = solve_triangular(self.L, self._project(np.eye(n)), lower=True, check_finite=False)
-        V -= self.Q @ (self.Q.T @ V)
-        return BasisRemoval(V, np.einsum("ij,ij->j", whitened, whitened), self.K, self.Q)
+        # V = Phi Pi G^-1 Pi = I + Qb (G^-1 Pi Phi Qb - Qb)', then projected from the free functions; W = Pi G^-1 Pi
+        right = cho_solve((self.L, True), self._edge, check_finite=False) - self.Qb
+        left = self.Qb - self.Q @ (self.Q.T @ self.Qb)
+        W = np.empty(n)
+        for start in range(0, n, _ROWS_AT_ONCE):
+            columns = np.zeros((n, min(_ROWS_AT_ONCE, n - start)))
+            columns[start + np.arange(columns.shape[1]), np.arange(columns.shape[1])] = 1.0
+            whitened = solve_triangular(self.L, self._project(columns), lower=True, check_finite=False)
+            W[start : start + columns.shape[1]] = np.einsum("ij,ij->j", whitened, whitened)
+        return BasisRemoval(np.hstack([left, -self.Q]), np.hstack([right, self.Q]), W, self.K, self.Q)
 
     def _project(self, B: np.ndarray) -> np.ndarray:
         return B - self.Qb @ (self.Qb.T @ B)
 
     def expand(self, active: np.ndarray, dual: np.ndarray, null: np.ndarray, values: np.ndarray) -> Coefficients:
         """The coefficients at the basis points whose kernel sum has the values K0 a, and the free constant."""
-        free = self._inner.expand(active, dual, null, values).null
+        return self.expand_many([(active, dual, null, values)])[0]
+
+    def expand_many(self, parts: list[tuple]) -> list[Coefficients]:
+        """Several machines at once: the triangular solves run through the large factor once for all."""
         if self.all_points:  # Pi K0 a = Pi K a, because the free part is in the null space
-            right = self._project((values - self.Q @ null)[:, None])[:, 0]
-            full = cho_solve((self.L, True), right, check_finite=False)
+            right = np.column_stack([values - self.Q @ null for _, _, null, values in parts])
+            full = cho_solve((self.L, True), self._project(right), check_finite=False)
         else:
-            inner = self.features[:, active] @ dual
-            full = solve_triangular(self.L, inner, lower=True, trans="T", check_finite=False)
-        full = self._project(full[:, None])[:, 0]
-        return Coefficients(self.basis, full, free)
+            right = np.column_stack([self.features[:, active] @ dual for active, dual, _, _ in parts])
+            full = solve_triangular(self.L, right, lower=True, trans="T", check_finite=False)
+        full = self._project(full)
+        return [Coefficients(self.basis, full[:, k], self._inner.expand(*part).null) for k, part in enumerate(parts)]
 
 
 def _cholesky_with_ridge(core: np.ndarray) -> np.ndarray:

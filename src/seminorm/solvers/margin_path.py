@@ -52,8 +52,8 @@ def choose_by_leave_one_out(
     the best (``exhaustive``: to the ends).
 
     ``solve(alpha, start)`` returns a solution, ``errors_of(solution)`` its weighted leave-one-out errors. "Clearly"
-    means by more than their standard deviation, twice in a row; downwards the walk also ends when nothing changes any
-    more. Ties go to the larger alpha.
+    means by more than their standard deviation twice in a row, or twice that once; the walk also ends when nothing
+    changes any more. Ties go to the larger alpha.
     """
     alphas = np.unique(alphas)
     path = MarginPath()
@@ -65,7 +65,8 @@ def choose_by_leave_one_out(
             start = solve(float(alphas[i]), start)
             first = start if first is None else first
             errors = path.record(float(alphas[i]), start, errors_of(start))
-            worse = worse + 1 if errors > path.errors + max(1.0, np.sqrt(path.errors)) else 0
+            excess = (errors - path.errors) / max(1.0, np.sqrt(path.errors))
+            worse = worse + (1 if excess < 2 else _PATIENCE) if excess > 1 else 0
             change = np.inf if last is None else abs(len(start.active) - last[1]) + abs(errors - last[0])
             same, last = (same + 1 if change <= 0.01 * len(start.active) else 0), (errors, len(start.active))
             if not exhaustive and (worse >= _PATIENCE or same >= _PLATEAU):

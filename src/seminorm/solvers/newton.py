@@ -138,6 +138,7 @@ def minimise(
     if start is None:
         start = _doubling_start(K, Q, loss, alpha, weights, max_iter)
     search = _Search(K, Q, loss, alpha, weights)
+    nothing = 1e-18 * search.objective(search.zero())
     state = search.zero() if start is None else search.state(start.active, start.dual, start.null, start.values)
     for iteration in range(1, max_iter + 1):  # noqa: B007
         active, targets = np.flatnonzero(loss.active(state.values)), loss.targets(state.values)
@@ -149,7 +150,7 @@ def minimise(
         settled = step == 1.0 and np.array_equal(now, active)
         settled = settled and np.array_equal(loss.targets(state.values)[now], targets[now])
         # points on the margin to rounding come and go; the line search is exact, so no decrease means the minimum
-        if settled or decrease <= 1e-14 * search.objective(state):
+        if settled or decrease <= 1e-14 * search.objective(state) + nothing:
             break
     else:
         warn_user(
@@ -279,21 +280,31 @@ def leave_one_out(solution: NewtonSolution, removal: BasisRemoval | None = None)
 class BasisRemoval:
     """How the machine's kernel changes when the kernel term of point i is taken out: K - v_i v_i' / W_ii."""
 
-    V: np.ndarray  #: columns v_i, (n, n)
+    left: np.ndarray  #: the v_i are the columns of I + left right'
+    right: np.ndarray
     W: np.ndarray  #: W_ii, (n,)
     K: np.ndarray
     Q: np.ndarray
+
+    def rows(self, points: np.ndarray) -> np.ndarray:
+        """Rows of V."""
+        rows = self.left[points] @ self.right.T
+        rows[np.arange(len(points)), points] += 1.0
+        return rows
+
+    def diagonal(self) -> np.ndarray:
+        return 1.0 + np.einsum("ij,ij->i", self.left, self.right)
 
 
 def _without_kernel_terms(solution, removal: BasisRemoval, diagonal, values) -> tuple[np.ndarray, np.ndarray]:
     """Rank-one changes of inverse and coefficients for every point; values of inactive points are changed in place."""
     s = solution.active
-    Vs = removal.V[s]
+    Vs = removal.rows(s)
     BV, HV = solution.factor.solve(Vs)
     with np.errstate(divide="ignore", invalid="ignore"):
         gain = (solution.dual @ Vs) / (removal.W - np.einsum("si,si->i", Vs, BV))
         response = np.einsum("si,si->i", removal.K[s], BV) + np.einsum("iq,qi->i", removal.Q, HV)
-        values += gain * (response - np.diagonal(removal.V))
+        values += gain * (response - removal.diagonal())
         own = BV[np.arange(len(s)), s]
         spread = own / (removal.W - np.einsum("si,si->i", Vs, BV))[s]
     return diagonal + own * spread, solution.dual + own * gain[s]
