@@ -224,8 +224,12 @@ class Smoother(RegressorMixin, BaseEstimator):
                 f"alpha=0 interpolates, and X has {n_values - len(points)} duplicated points: remove them "
                 "(np.unique(X, axis=0)), or use alpha > 0 or 'auto'."
             )
+        # three n x n matrices, and the tensors of derivatives from which the blocks of gradient data are made
+        tensors = sum(
+            (len(f.points) * f.points.shape[1] ** f.order) ** 2 for f in self._observed.functionals if f.order
+        )
         require_memory(
-            3 * 8 * size**2,
+            3 * 8 * (size**2 + tensors),
             f"a dense fit of {size} observations",
             "fit a subset, or use the field estimators (seminorm.fields), which take millions of points in up to "
             "four dimensions.",
