@@ -20,6 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from seminorm import SVC
 from seminorm.kernels import Gaussian, Linear, NegativeDistance, Polyharmonic, Polynomial, ThinPlate
+from seminorm.losses import SquaredHinge
 from seminorm.nullspace import Features, Polynomials, ThinPlateTwin, Twin
 from seminorm.solvers import newton
 from seminorm.solvers.binary import BinaryProblem
@@ -517,6 +518,4 @@ def test_newton_says_when_it_stops_early(rng):
     X, y = rings(rng, 100)
     problem = free_problem(X, y)
     with pytest.warns(UserWarning, match="did not settle"):
-        newton.minimise(
-            problem.machine.K, problem.machine.Q, newton.SquaredHinge(problem.y), 1e-3, np.ones(100), max_iter=1
-        )
+        newton.minimise(problem.machine.K, problem.machine.Q, SquaredHinge(problem.y), 1e-3, np.ones(100), max_iter=1)

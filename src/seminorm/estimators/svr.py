@@ -9,6 +9,7 @@ from sklearn.model_selection import KFold
 from sklearn.utils.validation import _check_sample_weight
 
 from ..kernels import Kernel
+from ..losses import SquaredInsensitive
 from ..solvers import hinge, newton, threads
 from ..solvers.margin_path import default_alphas
 from .margin import MarginMachine
@@ -124,7 +125,7 @@ class SVR(RegressorMixin, MarginMachine):
     def _solve(self, machine, y, alpha: float, weights, start=None):
         if self.loss == "epsilon_insensitive":
             return hinge.epsilon_insensitive(machine.K, machine.Q, y, self.epsilon, alpha, weights)
-        loss = newton.SquaredInsensitive(y, self.epsilon)
+        loss = SquaredInsensitive(y, self.epsilon)
         return newton.minimise(machine.K, machine.Q, loss, alpha, weights, start=start, max_iter=self.max_iter)
 
     def _choose(self, Phi, P, y, weights, basis) -> tuple[float, dict]:

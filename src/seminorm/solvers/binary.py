@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..losses import SquaredHinge
 from . import hinge as box
 from . import newton
 from .machines import Coefficients, DenseMachine, FreeMachine
@@ -76,9 +77,7 @@ class BinaryProblem:
         K, Q = self.machine.K, self.machine.Q
         if self.loss == "hinge":
             return box.hinge(K, Q, self.y, alpha, self.weights)
-        return newton.minimise(
-            K, Q, newton.SquaredHinge(self.y), alpha, self.weights, start=start, max_iter=self.max_iter
-        )
+        return newton.minimise(K, Q, SquaredHinge(self.y), alpha, self.weights, start=start, max_iter=self.max_iter)
 
     def leave_one_out(self, solution) -> np.ndarray:
         """Values that each point would get from the machine trained without it, the active set of the others kept."""

@@ -37,39 +37,6 @@ class NewtonSolution:
     factor: ActiveSetFactor
 
 
-class SquaredHinge:
-    """max(0, 1 - y f)^2: points with y f < 1 are active and drawn to y."""
-
-    def __init__(self, y: np.ndarray):
-        self.y = y
-
-    def subset(self, points: np.ndarray) -> SquaredHinge:
-        return SquaredHinge(self.y[points])
-
-    def active(self, f: np.ndarray) -> np.ndarray:
-        return self.y * f < 1.0
-
-    def targets(self, f: np.ndarray) -> np.ndarray:
-        return self.y
-
-
-class SquaredInsensitive:
-    """max(0, |y - f| - epsilon)^2: points outside the tube are active and drawn to its nearer edge."""
-
-    def __init__(self, y: np.ndarray, epsilon: float):
-        self.y = y
-        self.epsilon = epsilon
-
-    def subset(self, points: np.ndarray) -> SquaredInsensitive:
-        return SquaredInsensitive(self.y[points], self.epsilon)
-
-    def active(self, f: np.ndarray) -> np.ndarray:
-        return np.abs(self.y - f) > self.epsilon
-
-    def targets(self, f: np.ndarray) -> np.ndarray:
-        return self.y - self.epsilon * np.sign(self.y - f)
-
-
 class ActiveSetFactor:
     """Cholesky factorisation of K_ss + alpha W_s^-1, and the Schur complement of the null space."""
 
@@ -130,10 +97,11 @@ def minimise(
     start: NewtonSolution | None = None,
     max_iter: int = 100,
 ) -> NewtonSolution:
-    """Minimise by Newton steps on the active set with a line search.
+    """Minimise by Newton steps on the active set with an exact line search.
 
-    ``K`` (n, n) is positive semi-definite, ``Q`` (n, r) spans the null space on the data. A ``start`` (the solution
-    for another alpha) lends its active set; without it the active set grows from a subset of the points, doubling.
+    ``loss`` is one of :mod:`seminorm.losses`. ``K`` (n, n) is positive semi-definite, ``Q`` (n, r) spans the null
+    space on the data. A ``start`` (the solution for another alpha) lends its active set; without it the active set
+    grows from a subset of the points, doubling.
     """
     if start is None:
         start = _doubling_start(K, Q, loss, alpha, weights, max_iter)
