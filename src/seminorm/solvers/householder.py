@@ -2,7 +2,7 @@
 place.
 
 The large products here go through SciPy's BLAS alone: NumPy's wheels bring a second one, and the threads of the two,
-waiting for work in turn, take the cores from each other (measured: three times slower).
+waiting for work in turn, take the cores from each other.
 """
 
 from __future__ import annotations
