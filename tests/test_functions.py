@@ -124,6 +124,10 @@ def test_refuses_to_save_code_and_to_load_strangers(rng, tmp_path):
     )
     with pytest.raises(ValueError, match="forged"):
         Expansion.load(target)
+    with pytest.raises(FileNotFoundError, match="no file"):
+        Expansion.load(tmp_path / "missing.npz")
+    with pytest.raises(FileNotFoundError, match="no folder"):
+        expansion(rng).save(tmp_path / "missing" / "f.npz")
     (tmp_path / "text.npz").write_text("hello")
     with pytest.raises(ValueError, match="not an npz"):
         Expansion.load(tmp_path / "text.npz")

@@ -36,6 +36,7 @@ def with_nan(X):
         (lambda X, y: Smoother(alpha=np.nan).fit(X, y), "alpha must"),
         (lambda X, y: Smoother(alpha=[0.0, 1.0]).fit(X, y), "candidates positive"),
         (lambda X, y: Smoother(alpha="best").fit(X, y), "alpha must be 'auto'"),
+        (lambda X, y: Smoother(alpha=["a"]).fit(X, y), "alpha must be a number"),
         (lambda X, y: Smoother(criterion="aic").fit(X, y), "criterion must be one of 'gcv', 'loo', 'reml'"),
         (lambda X, y: Smoother(prior_variance=-1).fit(X, y), "prior_variance"),
         (lambda X, y: Smoother("gaussian").fit(X, y), "kernel must be a kernel"),

@@ -26,6 +26,8 @@ def save_npz(path, content: dict) -> Path:
     all.
     """
     path = Path(path)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"cannot write {path}: there is no folder {path.parent}.")
     arrays: dict[str, np.ndarray] = {}
     description = json.dumps(_describe(content, arrays))
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".tmp")
@@ -42,6 +44,8 @@ def save_npz(path, content: dict) -> Path:
 
 def load_npz(path) -> dict:
     """Read what :func:`save_npz` wrote."""
+    if not Path(path).exists():
+        raise FileNotFoundError(f"there is no file {path}.")
     if not zipfile.is_zipfile(path):
         raise ValueError(f"{path} was not written by {_PACKAGE}: it is not an npz file.")
     with np.load(path, allow_pickle=False) as file:

@@ -23,3 +23,11 @@ def kernel_for(kernel: Kernel | None, X) -> Kernel:
         return clone(kernel).for_dimension(d)
     few = d > _LOW_DIMENSION and len(np.unique(X, axis=0)) < 2 * (d + 1)
     return NegativeDistance() if few else ThinPlate()
+
+
+def alphas_of(alpha) -> np.ndarray:
+    """Numbers that the user gave for alpha, as an array."""
+    try:
+        return np.asarray(alpha, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"alpha must be a number, or an array of numbers as candidates, got {alpha!r}.") from None

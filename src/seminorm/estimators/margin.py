@@ -13,7 +13,7 @@ from ..memory import require_memory
 from ..nullspace import NullSpace, Polynomials, identifiable, null_space_for
 from ..serialization import load_npz, save_npz
 from ..solvers.machines import DenseMachine, FreeMachine
-from .defaults import kernel_for
+from .defaults import alphas_of, kernel_for
 
 PRECOMPUTED = "precomputed"
 NAMED_NULL_SPACES = ("auto", "zero", "constant")
@@ -36,7 +36,7 @@ class MarginMachine(BaseEstimator):
                     f"{self.alpha!r}."
                 )
             return
-        alphas = np.asarray(self.alpha, dtype=float)
+        alphas = alphas_of(self.alpha)
         if alphas.ndim > 1 or alphas.size == 0 or not (np.isfinite(alphas).all() and (alphas > 0).all()):
             raise ValueError(f"alpha must be positive (a small one approaches the hard margin), got {self.alpha!r}.")
 

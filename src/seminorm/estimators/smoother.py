@@ -16,7 +16,7 @@ from ..nullspace import identifiable, null_space_for, semidefinite_matrix, uniso
 from ..solvers import threads
 from ..solvers.ridge import Factor, ReducedSystem
 from ..solvers.selection import CRITERIA, solve
-from .defaults import kernel_for
+from .defaults import alphas_of, kernel_for
 from .observations import collect_observations
 
 _CHUNK_COLUMNS = 1024
@@ -192,7 +192,7 @@ class Smoother(RegressorMixin, BaseEstimator):
             if self.alpha != "auto":
                 raise ValueError(f"alpha must be 'auto', a number >= 0 or an array of candidates, got {self.alpha!r}.")
         else:
-            alphas = np.asarray(self.alpha, dtype=float)
+            alphas = alphas_of(self.alpha)
             if (
                 alphas.ndim > 1
                 or alphas.size == 0
