@@ -1,0 +1,543 @@
+"""Compiled loops over blocks of B-splines; see layout.py for the tables they share.
+
+Each output entry is summed by one thread in a fixed order, so results do not depend on the number of threads.
+"""
+
+import numpy as np
+from numba import njit, prange
+
+_LANES = 4096  # length of the partial sums of a dot product
+
+
+@njit(cache=True, parallel=True)
+def locate(points, root_lookup, children, root_cells, side, block, cell):
+    """The leaf cell of each point: descend while the block that holds it has a child there."""
+    d = points.shape[1]
+    flat_root = root_lookup.reshape(-1)
+    for i in prange(points.shape[0]):
+        position = 0
+        for a in range(d):
+            c = min(max(int(np.floor(points[i, a])), 0), root_cells[a] - 1)
+            position = position * root_lookup.shape[a] + c // side
+        current = flat_root[position]
+        factor = 1
+        while True:
+            half = 0
+            for a in range(d):
+                c = int(np.floor(points[i, a] * 2 * factor))
+                c = min(max(c, 0), root_cells[a] * 2 * factor - 1)
+                half = half * 2 + (c // side) % 2
+            child = children[current, half]
+            if child < 0:
+                break
+            current = child
+            factor *= 2
+        inside = 0
+        for a in range(d):
+            c = min(max(int(np.floor(points[i, a] * factor)), 0), root_cells[a] * factor - 1)
+            inside = inside * side + c % side
+        block[i] = current
+        cell[i] = inside
+
+
+@njit(cache=True, parallel=True)
+def mark_cells(coords, is_cell, level_of, limits, children, node_coords, side, region, leaf):
+    """Cells that belong to the region of their level, and those of them that no child covers."""
+    d = coords.shape[1]
+    for b in prange(coords.shape[0]):
+        if not is_cell[b]:
+            continue
+        for node in range(node_coords.shape[0]):
+            inside = True
+            half = 0
+            for a in range(d):
+                if coords[b, a] * side + node_coords[node, a] >= limits[level_of[b], a]:
+                    inside = False
+                half = half * 2 + (2 * node_coords[node, a]) // side
+            region[b, node] = inside
+            leaf[b, node] = inside and children[b, half] < 0
+
+
+@njit(cache=True, parallel=True)
+def mark_functions(
+    coords, level_of, limits, neighbours, pad_slot, pad_node, centre, node_coords, digits, side, degree, region, leaf, active, covered
+):  # fmt: skip
+    """Functions whose support inside the box lies in the region, and the number of leaf cells each one covers."""
+    d = coords.shape[1]
+    width = side + 2 * degree
+    for b in prange(coords.shape[0]):
+        padded_region = np.zeros(pad_slot.size, dtype=np.bool_)
+        padded_leaf = np.zeros(pad_slot.size, dtype=np.bool_)
+        for p in range(pad_slot.size):
+            source = neighbours[b, pad_slot[p]]
+            if source >= 0:
+                padded_region[p] = region[source, pad_node[p]]
+                padded_leaf[p] = leaf[source, pad_node[p]]
+        for node in range(centre.size):
+            whole = True
+            touched = 0
+            leaves = 0
+            for k in range(digits.shape[0]):
+                position = centre[node]
+                inside = True
+                stride = 1
+                for a in range(d - 1, -1, -1):
+                    c = coords[b, a] * side + node_coords[node, a] - digits[k, a]
+                    if c < 0 or c >= limits[level_of[b], a]:
+                        inside = False
+                    position -= digits[k, a] * stride
+                    stride *= width
+                if inside:
+                    touched += 1
+                    if not padded_region[position]:
+                        whole = False
+                    if padded_leaf[position]:
+                        leaves += 1
+            active[b, node] = whole and touched > 0
+            covered[b, node] = leaves
+
+
+@njit(cache=True, parallel=True)
+def flag_children(marked, coords, limits, node_coords, side, degree, flags):
+    """Child blocks, -1 .. 2 an axis relative to twice the block, that hold the functions alive on marked cells, refined."""
+    d = coords.shape[1]
+    for b in prange(marked.shape[0]):
+        low, high, step = np.empty(d, dtype=np.int64), np.empty(d, dtype=np.int64), np.empty(d, dtype=np.int64)
+        for cell in range(marked.shape[1]):
+            if not marked[b, cell]:
+                continue
+            inside = True
+            number = 1
+            for a in range(d):
+                if coords[b, a] * side + node_coords[cell, a] >= limits[a]:
+                    inside = False
+                low[a] = (2 * node_coords[cell, a] - degree) // side + 1
+                high[a] = (2 * node_coords[cell, a] + 1 + degree) // side + 1
+                number *= high[a] - low[a] + 1
+            if not inside:
+                continue
+            for n in range(number):
+                rest, flag, stride = n, 0, 1
+                for a in range(d - 1, -1, -1):
+                    extent = high[a] - low[a] + 1
+                    flag += (low[a] + rest % extent) * stride
+                    rest //= extent
+                    stride *= 4
+                flags[b, flag] = True
+
+
+@njit(cache=True, parallel=True)
+def edge_stencils(blocks, lines, neighbours, pad_slot, pad_node, centre, digits, pairs, side, degree, leaf, energy, stencils):
+    """Energy stencils of lines of functions that are only partly on leaf cells, summed over these."""
+    d = digits.shape[1]
+    width = side + 2 * degree
+    for r in prange(blocks.size):
+        b = blocks[r]
+        for j in range(side):
+            for k in range(digits.shape[0]):
+                position = centre[lines[r] * side + j]
+                stride = 1
+                for a in range(d - 1, -1, -1):
+                    position -= digits[k, a] * stride
+                    stride *= width
+                source = neighbours[b, pad_slot[position]]
+                if source >= 0 and leaf[source, pad_node[position]]:
+                    for other in range(digits.shape[0]):
+                        stencils[r, pairs[k, other], j] += energy[k, other]
+
+
+@njit(cache=True, parallel=True)
+def apply(x, factors, level_of, neighbours, pad_slot, pad_node, centre, offset, side, kind, edge, inner, data_line, data, use_data, y):
+    """y = factors[level] * energy x + data x, on the leaves.
+
+    Functions come in lines of ``side`` along the last axis. kind of a line: 0 on no leaf, 1 all on leaves, 2 + r the edge
+    stencil r. data_line: the line's place in data, -1 for none.
+    """
+    lines = centre.size // side
+    for b in prange(x.shape[0]):
+        some = False
+        for line in range(lines):
+            some = some or kind[b, line] > 0
+        if not some:
+            y[b] = 0.0
+            continue
+        padded = np.empty(pad_slot.size)
+        for p in range(pad_slot.size):
+            source = neighbours[b, pad_slot[p]]
+            padded[p] = x[source, pad_node[p]] if source >= 0 else 0.0
+        factor = factors[level_of[b]]
+        total = np.empty(side)
+        for line in range(lines):
+            base = centre[line * side]
+            what = kind[b, line]
+            total[:] = 0.0
+            if what == 1 and factor != 0.0:
+                for k in range(offset.size):
+                    weight = inner[k]
+                    place = base + offset[k]
+                    for j in range(side):
+                        total[j] += weight * padded[place + j]
+                for j in range(side):
+                    total[j] *= factor
+            elif what > 1 and factor != 0.0:
+                for k in range(offset.size):
+                    place = base + offset[k]
+                    for j in range(side):
+                        total[j] += edge[what - 2, k, j] * padded[place + j]
+                for j in range(side):
+                    total[j] *= factor
+            if use_data and data_line[b, line] >= 0:
+                row = data_line[b, line]
+                for k in range(offset.size):
+                    place = base + offset[k]
+                    for j in range(side):
+                        total[j] += data[row, k, j] * padded[place + j]
+            for j in range(side):
+                y[b, line * side + j] = total[j]
+
+
+@njit(cache=True, parallel=True)
+def prolong_add(x, first, last, parent, half, neighbours, pad_slot, pad_node, coarse_base, coarse_class, coarse_offset, coarse_weight):
+    """Add to the coefficients of a level those of the level above it, refined."""
+    terms = coarse_offset.shape[1]
+    for b in prange(first, last):
+        up = parent[b]
+        padded = np.zeros(pad_slot.size)
+        for p in range(pad_slot.size):
+            source = neighbours[up, pad_slot[p]]
+            if source >= 0:
+                padded[p] = x[source, pad_node[p]]
+        for node in range(coarse_class.size):
+            c = coarse_class[node]
+            base = coarse_base[half[b], node]
+            total = 0.0
+            for k in range(terms):
+                total += coarse_weight[c, k] * padded[base + coarse_offset[c, k]]
+            x[b, node] += total
+
+
+@njit(cache=True, parallel=True)
+def restrict_add(x, first, last, finer, fine_slot, fine_node, fine_base, fine_offset, fine_weight):
+    """The transpose: add to the coarse functions of a level what the finer functions they contain have."""
+    for b in prange(first, last):
+        some = False
+        for s in range(finer.shape[1]):
+            some = some or finer[b, s] >= 0
+        if not some:
+            continue
+        padded = np.zeros(fine_slot.size)
+        for p in range(fine_slot.size):
+            source = finer[b, fine_slot[p]]
+            if source >= 0:
+                padded[p] = x[source, fine_node[p]]
+        for node in range(fine_base.size):
+            total = 0.0
+            for k in range(fine_offset.size):
+                total += fine_weight[k] * padded[fine_base[node] + fine_offset[k]]
+            x[b, node] += total
+
+
+@njit(cache=True, inline="always")
+def _axis_values(pieces, t, values):
+    """Values (pieces is a table of polynomials) of the B-splines alive on a cell at t in [0, 1], along one axis."""
+    for a in range(pieces.shape[0]):
+        total = pieces[a, pieces.shape[1] - 1]
+        for k in range(pieces.shape[1] - 2, -1, -1):
+            total = total * t + pieces[a, k]
+        values[a] = total
+
+
+@njit(cache=True, inline="always")
+def _cell_place(point, factor, block_coords, cell, side, d, place, t):
+    """Positions in the block of a cell, and of a point in the cell, along each axis."""
+    rest = cell
+    for a in range(d - 1, -1, -1):
+        place[a] = rest % side
+        rest //= side
+        t[a] = point[a] * factor - (block_coords[a] * side + place[a])
+
+
+@njit(cache=True, inline="always")
+def _alive(neighbours_of, place, digits, side, d, blocks, nodes):
+    """Blocks and positions of the functions alive on a cell."""
+    for k in range(digits.shape[0]):
+        slot, node = 0, 0
+        for a in range(d):
+            c = place[a] + digits[k, a]
+            slot = slot * 3 + 1 + c // side
+            node = node * side + c % side
+        blocks[k] = neighbours_of[slot]
+        nodes[k] = node
+
+
+@njit(cache=True)
+def sort_by_block(block, number):
+    """Counting sort: order of the points, and where each block's begin; stable."""
+    start = np.zeros(number + 1, dtype=np.int64)
+    for i in range(block.size):
+        start[block[i] + 1] += 1
+    for b in range(number):
+        start[b + 1] += start[b]
+    fill = start[:-1].copy()
+    order = np.empty(block.size, dtype=np.int64)
+    for i in range(block.size):
+        order[fill[block[i]]] = i
+        fill[block[i]] += 1
+    return order, start
+
+
+@njit(cache=True)
+def new_lines(block, cell, neighbours, digits, side, data_line, used):
+    """Give a place to every line with a function alive on a cell that holds a point; returns the number of places."""
+    d = digits.shape[1]
+    cells = side**d
+    place = np.empty(d, dtype=np.int64)
+    blocks = np.empty(digits.shape[0], dtype=np.int64)
+    nodes = np.empty(digits.shape[0], dtype=np.int64)
+    seen = np.zeros((neighbours.shape[0], cells), dtype=np.bool_)
+    for i in range(block.size):
+        if seen[block[i], cell[i]]:
+            continue
+        seen[block[i], cell[i]] = True
+        rest = cell[i]
+        for a in range(d - 1, -1, -1):
+            place[a] = rest % side
+            rest //= side
+        _alive(neighbours[block[i]], place, digits, side, d, blocks, nodes)
+        for k in range(digits.shape[0]):
+            if data_line[blocks[k], nodes[k] // side] < 0:
+                data_line[blocks[k], nodes[k] // side] = used
+                used += 1
+    return used
+
+
+@njit(cache=True, parallel=True)
+def add_data(
+    points, observations, weights, order, start, chosen, cell, factors, spacings, coords, level_of, neighbours, digits, pairs, side,
+    pieces, slopes, values_first, gradients_first, data_line, data, right
+):  # fmt: skip
+    """Add the normal equations of points, sorted by block, for the chosen blocks, no two of which share a function.
+
+    observations and weights have a column for each number observed: the value at column values_first, the gradient at the
+    columns from gradients_first (-1: none). observations has a last axis for several right-hand sides with the same weights.
+    """
+    d = points.shape[1]
+    size = digits.shape[0]
+    q1 = pieces.shape[0]
+    sides = observations.shape[2]
+    for c in prange(chosen.size):
+        b = chosen[c]
+        place, t = np.empty(d, dtype=np.int64), np.empty(d)
+        blocks, nodes = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+        axis, slope = np.empty((d, q1)), np.empty((d, q1))
+        basis = np.empty(size)
+        matrix, vector = np.empty((size, size)), np.empty((sides, size))
+        factor = factors[level_of[b]]
+        inverse = 1.0 / spacings[level_of[b]]
+        number = start[b + 1] - start[b]
+        by_cell, first = _sorted_by_cell(order[start[b] : start[b + 1]], cell, side**d)
+        position = 0
+        while position < number:
+            here = cell[by_cell[position]]
+            matrix[:, :] = 0.0
+            vector[:, :] = 0.0
+            while position < number and cell[by_cell[position]] == here:
+                i = by_cell[position]
+                position += 1
+                _cell_place(points[i], factor, coords[b], here, side, d, place, t)
+                for a in range(d):
+                    _axis_values(pieces, t[a], axis[a])
+                if values_first >= 0 and weights[i, values_first] > 0.0:
+                    for k in range(size):
+                        value = 1.0
+                        for a in range(d):
+                            value *= axis[a, digits[k, a]]
+                        basis[k] = value
+                    _add_outer(basis, weights[i, values_first], observations[i, values_first], matrix, vector)
+                if gradients_first >= 0:
+                    for a in range(d):
+                        _axis_values(slopes, t[a], slope[a])
+                    for direction in range(d):
+                        column = gradients_first + direction
+                        if weights[i, column] > 0.0:
+                            for k in range(size):
+                                value = inverse
+                                for a in range(d):
+                                    value *= slope[a, digits[k, a]] if a == direction else axis[a, digits[k, a]]
+                                basis[k] = value
+                            _add_outer(basis, weights[i, column], observations[i, column], matrix, vector)
+            _alive(neighbours[b], place, digits, side, d, blocks, nodes)
+            for k in range(size):
+                line = data_line[blocks[k], nodes[k] // side]
+                j = nodes[k] % side
+                for s in range(sides):
+                    right[s, blocks[k], nodes[k]] += vector[s, k]
+                for other in range(k):
+                    data[line, pairs[k, other], j] += matrix[other, k]
+                for other in range(k, size):
+                    data[line, pairs[k, other], j] += matrix[k, other]
+
+
+@njit(cache=True, inline="always")
+def _add_outer(basis, weight, observed, matrix, vector):
+    """Upper triangle of the outer product, and the right-hand sides."""
+    size = basis.size
+    for k in range(size):
+        scaled = weight * basis[k]
+        for s in range(observed.size):
+            vector[s, k] += scaled * observed[s]
+        for other in range(k, size):
+            matrix[k, other] += scaled * basis[other]
+
+
+@njit(cache=True, inline="always")
+def _sorted_by_cell(points, cell, cells):
+    """Counting sort of a block's points by cell, stable."""
+    first = np.zeros(cells + 1, dtype=np.int64)
+    for i in points:
+        first[cell[i] + 1] += 1
+    for c in range(cells):
+        first[c + 1] += first[c]
+    result = np.empty(points.size, dtype=np.int64)
+    fill = first.copy()
+    for i in points:
+        result[fill[cell[i]]] = i
+        fill[cell[i]] += 1
+    return result, first
+
+
+@njit(cache=True, parallel=True)
+def add_cell_weights(weights, order, start, cell, values_first, gradients_first, value_weight, gradient_weight):
+    """Sums of the weights of values and of gradients in each cell."""
+    for b in prange(start.size - 1):
+        for position in range(start[b], start[b + 1]):
+            i = order[position]
+            if values_first >= 0:
+                value_weight[b, cell[i]] += weights[i, values_first]
+            if gradients_first >= 0:
+                total = 0.0
+                for column in range(gradients_first, weights.shape[1]):
+                    total += weights[i, column]
+                gradient_weight[b, cell[i]] += total
+
+
+@njit(cache=True, parallel=True)
+def add_to_parents(sums, first, last, children, node_coords, side):
+    """Add to the cells of a level the sums of the cells of the next level that they hold."""
+    d = node_coords.shape[1]
+    for b in prange(first, last):
+        for node in range(node_coords.shape[0]):
+            half = 0
+            for a in range(d):
+                half = half * 2 + (2 * node_coords[node, a]) // side
+            child = children[b, half]
+            if child < 0:
+                continue
+            for corner in range(2**d):
+                position = 0
+                for a in range(d):
+                    bit = (corner >> (d - 1 - a)) & 1
+                    position = position * side + (2 * node_coords[node, a] + bit) % side
+                sums[b, node] += sums[child, position]
+
+
+@njit(cache=True, parallel=True)
+def diagonal(
+    coords, level_of, limits, neighbours, pad_slot, pad_node, centre, node_coords, digits, side, degree, leaf, energy, energy_factors,
+    mean_square, mean_slope, spacings, value_weight, gradient_weight, data_line, data, middle, out
+):  # fmt: skip
+    """Diagonal of the normal equations of all levels: exact for the energy and for data on the level's own leaves, from
+    averages over cells for data on finer leaves.
+    """
+    d = coords.shape[1]
+    width = side + 2 * degree
+    for b in prange(coords.shape[0]):
+        inverse_square = 1.0 / spacings[level_of[b]] ** 2 / d
+        for node in range(centre.size):
+            total = 0.0
+            for k in range(digits.shape[0]):
+                position = centre[node]
+                inside = True
+                stride = 1
+                for a in range(d - 1, -1, -1):
+                    c = coords[b, a] * side + node_coords[node, a] - digits[k, a]
+                    if c < 0 or c >= limits[level_of[b], a]:
+                        inside = False
+                    position -= digits[k, a] * stride
+                    stride *= width
+                if not inside:
+                    continue
+                total += energy_factors[level_of[b]] * energy[k, k]
+                source = neighbours[b, pad_slot[position]]
+                if source >= 0 and not leaf[source, pad_node[position]]:
+                    total += mean_square[k] * value_weight[source, pad_node[position]]
+                    total += mean_slope[k] * inverse_square * gradient_weight[source, pad_node[position]]
+            line = data_line[b, node // side]
+            if line >= 0:
+                total += data[line, middle, node % side]
+            out[b, node] = total
+
+
+@njit(cache=True, parallel=True)
+def evaluate(points, block, cell, factors, coords, level_of, neighbours, digits, side, tables, combination, x, out):
+    """Products of derivatives along the axes: out[i, c] with the orders combination[c, a], in units of the cell."""
+    d = points.shape[1]
+    size = digits.shape[0]
+    q1 = tables.shape[1]
+    highest = tables.shape[0]
+    for i in prange(points.shape[0]):
+        b = block[i]
+        place, t = np.empty(d, dtype=np.int64), np.empty(d)
+        blocks, nodes = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+        axis = np.empty((highest, d, q1))
+        _cell_place(points[i], factors[level_of[b]], coords[b], cell[i], side, d, place, t)
+        _alive(neighbours[b], place, digits, side, d, blocks, nodes)
+        for o in range(highest):
+            for a in range(d):
+                _axis_values(tables[o], t[a], axis[o, a])
+        for c in range(combination.shape[0]):
+            total = 0.0
+            for k in range(size):
+                value = x[blocks[k], nodes[k]]
+                for a in range(d):
+                    value *= axis[combination[c, a], a, digits[k, a]]
+                total += value
+            out[i, c] = total
+
+
+@njit(cache=True, parallel=True)
+def add_residuals(residuals, weights, points, order, start, first, cell, factor, d, number, sums, weight_sums, squares):
+    """Sums over the halves of cells (a bit an axis) of the weighted residuals and of the weights, by column; and over cells of
+    the weighted squares and the number of observations.
+    """
+    for b in prange(squares.shape[0]):
+        for position in range(start[first + b], start[first + b + 1]):
+            i = order[position]
+            child = cell[i]
+            for a in range(d):
+                t = points[i, a] * factor * 2
+                child = child * 2 + int(np.floor(t)) % 2
+            for column in range(weights.shape[1]):
+                w = weights[i, column]
+                if w > 0.0:
+                    sums[b, child, column] += w * residuals[i, column]
+                    weight_sums[b, child, column] += w
+                    squares[b, cell[i]] += w * residuals[i, column] ** 2
+                    number[b, cell[i]] += 1
+
+
+@njit(cache=True, parallel=True)
+def _partial_dots(x, y, partial):
+    for c in prange(partial.size):
+        total = 0.0
+        for i in range(c * _LANES, min((c + 1) * _LANES, x.size)):
+            total += x[i] * y[i]
+        partial[c] = total
+
+
+def dot(x, y):
+    """Dot product of two arrays, summed in the same order for any number of threads."""
+    x, y = x.reshape(-1), y.reshape(-1)
+    partial = np.empty(-(-x.size // _LANES))
+    _partial_dots(x, y, partial)
+    return float(sum(partial.tolist()))

@@ -1,0 +1,173 @@
+"""Fields: functions in the multilevel basis, with value, gradient, Hessian and semi-norm at any points."""
+
+from __future__ import annotations
+
+from itertools import combinations_with_replacement
+from pathlib import Path
+
+import numpy as np
+
+from ..operators.bsplines import derivative_pieces
+from ..serialization import load_npz, save_npz
+from . import _numba as loops
+from .system import Energy
+from .tree import Box, Tree
+
+_CHUNK_POINTS = 2**18
+
+
+class Field:
+    """f(x) = offset + sum_k coef_k b((x - v_k) / s_k) with tensor-product B-splines b on nested grids.
+
+    Outside the box of its coarsest grid a field goes on with the polynomial of degree at most 1 that it has at the
+    nearest point of the box (a constant for order 1).
+
+    Parameters
+    ----------
+    tree : Tree
+        The basis.
+    coef : array (blocks, functions)
+        Coefficients, collapsed on the leaves.
+    order : int
+        Of the semi-norm.
+    offset : float
+        A constant, added to every value.
+    """
+
+    def __init__(self, tree: Tree, coef: np.ndarray, order: int, offset: float = 0.0):
+        self.tree, self.coef, self.order, self.offset = tree, coef, order, float(offset)
+
+    def __repr__(self):
+        finest = self.tree.spacing(self.tree.depth)
+        return (
+            f"<Field in {self.dimension} dimensions: {self.n_coef} coefficients, depth {self.depth}, finest spacing "
+            f"{finest:.3g}, order {self.order}, degree {self.tree.degree}>"
+        )
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates."""
+        return self.tree.box.dimension
+
+    @property
+    def depth(self) -> int:
+        """Number of the finest level; level 0 is one cell across the data."""
+        return self.tree.depth
+
+    @property
+    def n_coef(self) -> int:
+        """Number of basis functions."""
+        return self.tree.size
+
+    @property
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Two corners of the box."""
+        box = self.tree.box
+        return box.low.copy(), box.low + box.cells * box.spacing * box.scale
+
+    def __call__(self, X) -> np.ndarray:
+        """Values at X, shape (n,)."""
+        return self._evaluate(X, 0)[:, 0]
+
+    def gradient(self, X) -> np.ndarray:
+        """Gradients at X, shape (n, d)."""
+        return self._evaluate(X, 1)
+
+    def hessian(self, X) -> np.ndarray:
+        """Hessians at X, shape (n, d, d)."""
+        d = self.dimension
+        distinct = self._evaluate(X, 2)
+        result = np.empty((len(distinct), d, d))
+        for column, (i, j) in enumerate(combinations_with_replacement(range(d), 2)):
+            result[:, i, j] = result[:, j, i] = distinct[:, column]
+        return result
+
+    def seminorm(self) -> float:
+        """|f|: the root of the sum of squared derivatives of the field's order, integrated over the box, in scaled
+        coordinates.
+        """
+        return float(np.sqrt(max(Energy(self.tree, self.order)(self.coef), 0.0)))
+
+    def save(self, path) -> Path:
+        """Write the field to one npz file without pickle; :meth:`load` reads it."""
+        box = self.tree.box
+        return save_npz(
+            path,
+            {
+                "type": "Field",
+                "low": box.low,
+                "scale": box.scale,
+                "spacing": box.spacing,
+                "cells": box.cells,
+                "degree": self.tree.degree,
+                "order": self.order,
+                "offset": self.offset,
+                "levels": [blocks.astype(np.int32) for blocks in self.tree.levels],
+                "coef": self.coef,
+            },
+        )
+
+    @classmethod
+    def load(cls, path) -> Field:
+        """Read a field written by :meth:`save`; no code of the file is run."""
+        content = load_npz(path)
+        if content.get("type") != "Field":
+            raise ValueError(f"{path} does not hold a Field.")
+        box = Box(content["low"], content["scale"], content["spacing"], content["cells"])
+        tree = Tree(box, content["degree"], content["levels"])
+        if content["coef"].shape != tree.active.shape:
+            raise ValueError(f"{path} is damaged: it has coefficients of shape {content['coef'].shape}, not {tree.active.shape}.")
+        return cls(tree, content["coef"], content["order"], content["offset"])
+
+    def __getstate__(self):
+        return {"box": self.tree.box, "degree": self.tree.degree, "levels": self.tree.levels,
+                "coef": self.coef, "order": self.order, "offset": self.offset}  # fmt: skip
+
+    def __setstate__(self, state):
+        tree = Tree(state["box"], state["degree"], state["levels"])
+        self.__init__(tree, state["coef"], state["order"], state["offset"])
+
+    def _evaluate(self, X, times: int) -> np.ndarray:
+        """All distinct derivatives of one order, in chunks of bounded memory."""
+        X = np.asarray(X, dtype=float)
+        d = self.dimension
+        if X.ndim != 2 or X.shape[1] != d:
+            raise ValueError(f"X must have shape (n, {d}), got {X.shape}.")
+        if not np.isfinite(X).all():
+            raise ValueError("X has NaN or infinity: remove these points.")
+        columns = list(combinations_with_replacement(range(d), times))
+        result = np.empty((len(X), len(columns)))
+        for begin in range(0, len(X), _CHUNK_POINTS):
+            points = self.tree.box.coordinates(X[begin : begin + _CHUNK_POINTS])
+            result[begin : begin + _CHUNK_POINTS] = self._continued(points, columns)
+        return result
+
+    def _continued(self, points: np.ndarray, columns: list) -> np.ndarray:
+        """Derivatives inside the box, and of the continuation outside."""
+        inside = np.clip(points, 0.0, self.tree.box.cells)
+        beyond = points - inside
+        outside = np.flatnonzero(beyond.any(axis=1))
+        values = self._derivatives(inside, columns)
+        times = len(columns[0])
+        if len(outside) and times == 0 and self.order > 1:
+            slopes = self._derivatives(inside[outside], [(a,) for a in range(points.shape[1])])
+            values[outside, 0] += (slopes * beyond[outside] * self.tree.box.spacing * self.tree.box.scale).sum(axis=1)
+        elif len(outside) and (times == 2 or (times == 1 and self.order == 1)):
+            values[outside] = 0.0
+        if times == 0:
+            values += self.offset
+        return values
+
+    def _derivatives(self, points: np.ndarray, columns: list) -> np.ndarray:
+        tree, tables, d = self.tree, self.tree.layout, self.dimension
+        orders = np.array([[column.count(a) for a in range(d)] for column in columns], dtype=np.int64)
+        block, cell = tree.locate(points)
+        out = np.empty((len(points), len(columns)))
+        loops.evaluate(
+            points, block, cell, 2.0 ** np.arange(tree.depth + 1), tree.coords, tree.level_of, tree.neighbours, tables.digits,
+            tables.side, derivative_pieces(tree.degree, int(orders.max(initial=0))), orders, self.coef, out,
+        )  # fmt: skip
+        if orders.any():
+            spacing = tree.box.spacing / 2.0 ** tree.level_of[block]
+            out /= np.prod((spacing[:, None, None] * tree.box.scale) ** orders, axis=2)
+        return out

@@ -1,0 +1,287 @@
+"""Where observations come from: arrays, memory-mapped arrays, or anything that can be read again chunk by chunk.
+
+A source is read several times: for its extent and a sample, then once for each level that needs all of the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from .tree import Box
+
+CHUNK_POINTS = 2**20
+
+
+class Observations(NamedTuple):
+    """A chunk of observations in the user's units; what is not observed is None.
+
+    Attributes
+    ----------
+    X : array (n, d)
+    y : array (n,) or None
+        Values.
+    sample_weight : array (n,), float or None
+        Weight of each value, one over its noise variance; None is 1.
+    gradients : array (n, d) or None
+        NaN for components that are not observed.
+    gradient_weight : array (n,), float or None
+        Weight of each gradient component; None is 1.
+    """
+
+    X: np.ndarray
+    y: np.ndarray | None = None
+    sample_weight: np.ndarray | float | None = None
+    gradients: np.ndarray | None = None
+    gradient_weight: np.ndarray | float | None = None
+
+
+class Chunk(NamedTuple):
+    """Observations ready for the compiled loops.
+
+    Attributes
+    ----------
+    points : array (n, d)
+        In cells of the coarsest level.
+    observations : array (n, columns, sides)
+        What is observed; a last axis for several right-hand sides that share points and weights.
+    weights : array (n, columns)
+        Zero for what is not observed.
+    values_first, gradients_first : int
+        Columns of the value and of the gradient's first component, -1 for none.
+    """
+
+    points: np.ndarray
+    observations: np.ndarray
+    weights: np.ndarray
+    values_first: int
+    gradients_first: int
+
+
+class Source:
+    """Observations that can be read again and again.
+
+    Parameters
+    ----------
+    read : callable
+        Returns an iterator over :class:`Observations`, the same ones each time it is called.
+    """
+
+    def __init__(self, read: Callable[[], Iterable[Observations]]):
+        self._read = read
+
+    @classmethod
+    def of(cls, data, y=None, sample_weight=None, gradients=None, gradient_weight=None) -> Source:
+        """A source from arrays, from a callable that returns an iterator of chunks, or from a list of chunks or files.
+
+        A chunk is an :class:`Observations`, a tuple in its order, a dict with its names, or the path of an npz file with
+        these names. Arrays may be memory-mapped: they are read a chunk at a time.
+        """
+        if isinstance(data, Source):
+            return data
+        if callable(data):
+            return cls(lambda: map(_as_observations, data()))
+        if isinstance(data, (list, tuple)) and len(data) and _is_chunk(data[0]):
+            return cls(lambda: map(_as_observations, data))
+        arrays = Observations(data, y, sample_weight, gradients, gradient_weight)
+        return cls(lambda: _slices(arrays))
+
+    def __iter__(self) -> Iterator[Observations]:
+        for number, chunk in enumerate(self._read()):
+            yield _checked(chunk, number)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What one reading of a source tells.
+
+    Attributes
+    ----------
+    low, high : arrays (d,)
+        Extent of the points with weight.
+    n_points : int
+    n_values, n_components : int
+        Number of observed values and gradient components.
+    mean : float
+        Weighted mean of the values, 0 without values.
+    sample : Observations
+        Some of the points, all if there are few.
+    sampled : float
+        The fraction of points in the sample.
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+    n_points: int
+    n_values: int
+    n_components: int
+    mean: float
+    sample: Observations
+    sampled: float
+
+
+def summarize(source: Source, sample_size: int) -> Summary:
+    """Read a source once. The sample does not depend on how the source is cut into chunks."""
+    low = high = None
+    n_points = n_values = n_components = 0
+    weight_sum = value_sum = 0.0
+    kept: list[tuple[np.ndarray, Observations]] = []
+    held, threshold = 0, 2**64 - 1
+    for chunk in source:
+        numbers = np.arange(n_points, n_points + len(chunk.X), dtype=np.uint64)
+        n_points += len(chunk.X)
+        weight, slope_weight = weights_of(chunk)
+        used = (weight > 0) | (slope_weight > 0).any(axis=1)
+        if not used.any():
+            continue
+        X = chunk.X if used.all() else chunk.X[used]
+        low = X.min(axis=0) if low is None else np.minimum(low, X.min(axis=0))
+        high = X.max(axis=0) if high is None else np.maximum(high, X.max(axis=0))
+        n_values += int(np.count_nonzero(weight))
+        n_components += int(np.count_nonzero(slope_weight))
+        if chunk.y is not None:
+            weight_sum += float(weight.sum())
+            value_sum += float((weight * np.where(weight > 0, chunk.y, 0.0)).sum())
+        draw = scrambled(numbers)
+        chosen = used & (draw <= threshold)
+        kept.append((draw[chosen], _take(chunk, chosen)))
+        held += int(chosen.sum())
+        while held > sample_size:
+            threshold //= 2
+            kept = [(draw[draw <= threshold], _take(part, draw <= threshold)) for draw, part in kept]
+            held = sum(len(draw) for draw, _ in kept)
+    if low is None:
+        raise ValueError("there is no observation with a positive weight: give at least one value or gradient.")
+    mean = value_sum / weight_sum if weight_sum > 0 else 0.0
+    sample = _joined([part for _, part in kept])
+    return Summary(low, high, n_points, n_values, n_components, mean, sample, len(sample.X) / n_points)
+
+
+def weights_of(chunk: Observations) -> tuple[np.ndarray, np.ndarray]:
+    """Weights of the value (n,) and of the gradient's components (n, d): zero for what is not observed."""
+    n, d = chunk.X.shape
+    value, slope = np.zeros(n), np.zeros((n, d))
+    if chunk.y is not None:
+        value[:] = 1.0 if chunk.sample_weight is None else chunk.sample_weight
+    if chunk.gradients is not None:
+        slope[:] = 1.0 if chunk.gradient_weight is None else np.reshape(chunk.gradient_weight, (-1, 1))
+        slope[np.isnan(chunk.gradients)] = 0.0
+    return value, slope
+
+
+def prepare(chunk: Observations, box: Box, mean: float, probes: np.ndarray | None = None) -> Chunk:
+    """A chunk for the loops: points in cells, values without their mean, gradients by scaled coordinates.
+
+    ``probes`` (n, columns, k) are numbers of unit variance; they become right-hand sides B' W^(1/2) probe.
+    """
+    weight, slope_weight = weights_of(chunk)
+    columns, weights = [], []
+    values_first = gradients_first = -1
+    if chunk.y is not None:
+        values_first = 0
+        columns.append((np.where(weight > 0, chunk.y, mean) - mean)[:, None])
+        weights.append(weight[:, None])
+    if chunk.gradients is not None:
+        gradients_first = len(columns)
+        # a derivative by x / scale is scale times the derivative by x
+        columns.append(np.nan_to_num(chunk.gradients) * box.scale)
+        weights.append(slope_weight / box.scale**2)
+    observations, weights = np.concatenate(columns, axis=1)[:, :, None], np.concatenate(weights, axis=1)
+    if probes is not None:
+        root = np.sqrt(weights)[:, :, None]
+        observations = np.concatenate([observations, probes / np.where(root > 0, root, 1.0)], axis=2)
+    return Chunk(np.ascontiguousarray(box.coordinates(chunk.X)), observations, weights, values_first, gradients_first)
+
+
+def scrambled(numbers: np.ndarray) -> np.ndarray:
+    """A fixed pseudo-random 64-bit number for each integer (the finaliser of splitmix64)."""
+    z = numbers.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+def _is_chunk(item) -> bool:
+    return isinstance(item, (Observations, dict, str)) or hasattr(item, "__fspath__") or isinstance(item, tuple)
+
+
+def _as_observations(item) -> Observations:
+    if isinstance(item, Observations):
+        return item
+    if isinstance(item, dict):
+        return Observations(**item)
+    if isinstance(item, str) or hasattr(item, "__fspath__"):
+        with np.load(item, allow_pickle=False) as file:
+            unknown = set(file.files) - set(Observations._fields)
+            if unknown or "X" not in file.files:
+                raise ValueError(
+                    f"{item} must hold an array X and may hold {', '.join(Observations._fields[1:])}; it holds "
+                    f"{', '.join(file.files)}."
+                )
+            return Observations(**{name: file[name] for name in file.files})
+    return Observations(*item)
+
+
+def _slices(arrays: Observations) -> Iterator[Observations]:
+    n = len(arrays.X)
+    for begin in range(0, max(n, 1), CHUNK_POINTS):
+        rows = slice(begin, begin + CHUNK_POINTS)
+        yield Observations(*(part if part is None or np.ndim(part) == 0 else part[rows] for part in arrays))
+
+
+def _checked(chunk: Observations, number: int) -> Observations:
+    """Arrays of floats in matching shapes, finite; errors name the chunk."""
+    where = f" of chunk {number}" if number else ""
+    X = np.asarray(chunk.X, dtype=float)
+    if X.ndim != 2 or not 1 <= X.shape[1] <= 4:
+        raise ValueError(f"X{where} must have shape (n, d) with 1 <= d <= 4, got {X.shape}.")
+    if chunk.y is None and chunk.gradients is None:
+        raise ValueError(f"y and gradients{where} are both missing: give at least one of them.")
+    parts = [X]
+    shapes = {"y": (len(X),), "sample_weight": (len(X),), "gradients": X.shape, "gradient_weight": (len(X),)}
+    for name, shape in shapes.items():
+        part = getattr(chunk, name)
+        if part is not None and np.ndim(part) > 0:
+            part = np.asarray(part, dtype=float)
+            if part.shape != shape:
+                raise ValueError(f"{name}{where} must have shape {shape}, got {part.shape}.")
+        elif part is not None and name in ("y", "gradients"):
+            raise ValueError(f"{name}{where} must have shape {shape}, got a single number.")
+        parts.append(part)
+    checked = Observations(*parts)
+    if not np.isfinite(X).all():
+        raise ValueError(f"X{where} has {np.count_nonzero(~np.isfinite(X).all(axis=1))} rows with NaN or infinity: remove them.")
+    for name in ("sample_weight", "gradient_weight"):
+        part = getattr(checked, name)
+        if part is not None and not (np.isfinite(part).all() and np.min(part, initial=0.0) >= 0.0):
+            raise ValueError(f"{name}{where} must be finite and not negative.")
+    weight, _ = weights_of(checked)
+    if checked.y is not None and not np.isfinite(checked.y[weight > 0]).all():
+        raise ValueError(f"y{where} has NaN or infinity: remove these points or give them sample_weight 0.")
+    if checked.gradients is not None and np.isinf(checked.gradients).any():
+        raise ValueError(f"gradients{where} have infinite components: mark what is not observed by NaN.")
+    return checked
+
+
+def _take(chunk: Observations, rows: np.ndarray) -> Observations:
+    return Observations(*(part if part is None or np.ndim(part) == 0 else part[rows] for part in chunk))
+
+
+def _joined(chunks: list[Observations]) -> Observations:
+    if len(chunks) == 1:
+        return chunks[0]
+    fields = []
+    for name in Observations._fields:
+        parts = [getattr(chunk, name) for chunk in chunks]
+        if all(part is None for part in parts):
+            fields.append(None)
+        elif any(part is None for part in parts):
+            raise ValueError(f"{name} is given in some chunks and not in others: give it in all of them or in none.")
+        elif np.ndim(parts[0]) == 0:
+            fields.append(np.repeat(np.array(parts, dtype=float), [len(chunk.X) for chunk in chunks]))
+        else:
+            fields.append(np.concatenate(parts))
+    return Observations(*fields)

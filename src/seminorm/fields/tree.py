@@ -1,0 +1,224 @@
+"""The multilevel basis: nested regions, each with the B-splines of its own grid.
+
+Level 0 covers a box around the data; level l + 1 covers a part of the region of level l with cells half as wide. The functions
+of a level are *active* where their support (inside the box) lies within the level's region. A field is a sum over all levels.
+On a *leaf* cell, one that the next level does not cover, the sum equals an ordinary tensor-product spline of the leaf's level:
+coarser functions are refined exactly (seed of the method: hierarchical B-splines). So energies and data enter once, on leaves.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from . import _numba as loops
+from .layout import Layout, layout
+
+
+class Tree:
+    """Regions, blocks and index tables of a multilevel basis.
+
+    Parameters
+    ----------
+    box : Box
+        Where the coarsest grid lies.
+    degree : int
+    levels : list of int arrays (n, d)
+        For each level the blocks of cells of its region, as block coordinates; every block but those of level 0 lies in a
+        block of the level above it.
+    """
+
+    def __init__(self, box: Box, degree: int, levels: list[np.ndarray]):
+        self.box, self.degree = box, degree
+        self.layout: Layout = layout(box.dimension, degree)
+        self.levels = [np.asarray(blocks, dtype=np.int64).reshape(-1, box.dimension) for blocks in levels]
+        self._number_blocks()
+        self._link_levels()
+        self._mark_nodes()
+
+    @classmethod
+    def root(cls, box: Box, degree: int) -> Tree:
+        """Level 0 alone."""
+        side = layout(box.dimension, degree).side
+        blocks = [np.arange(-(-cells // side)) for cells in box.cells]
+        return cls(box, degree, [np.stack(np.meshgrid(*blocks, indexing="ij"), axis=-1).reshape(-1, box.dimension)])
+
+    @property
+    def depth(self) -> int:
+        """Number of the finest level."""
+        return len(self.levels) - 1
+
+    @property
+    def size(self) -> int:
+        """Number of active functions."""
+        return int(np.count_nonzero(self.active))
+
+    def spacing(self, level: int) -> float:
+        """Side of a cell, in scaled coordinates."""
+        return self.box.spacing / 2**level
+
+    def cells(self, level: int) -> np.ndarray:
+        """Number of cells along each axis."""
+        return self.box.cells * 2**level
+
+    def blocks(self, level: int) -> slice:
+        """The numbers of a level's blocks."""
+        return slice(self.level_start[level], self.level_start[level + 1])
+
+    def refine(self, marked: np.ndarray) -> Tree:
+        """A tree with one level more, which covers the marked leaf cells of the finest level with their surroundings.
+
+        Parameters
+        ----------
+        marked : bool array (blocks of the finest level, side**d)
+        """
+        level, side = self.depth, self.layout.side
+        own = self.coords[self.blocks(level)]
+        flags = np.zeros((len(own), 4**self.box.dimension), dtype=np.bool_)
+        loops.flag_children(marked, own, self.cells(level), self.layout.node_coords, side, self.degree, flags)
+        block, child = np.nonzero(flags)
+        steps = np.stack(np.unravel_index(child, [4] * self.box.dimension), axis=-1) - 1
+        blocks = 2 * own[block] + steps
+        grid = -(-self.cells(level + 1) // side)
+        blocks = blocks[((blocks >= 0) & (blocks < grid)).all(axis=1)]
+        blocks = np.stack(np.unravel_index(np.unique(_ravel(blocks, grid)), grid), axis=-1)
+        parents = _find(self._keys(level), _ravel(blocks // 2, self._grid(level)))
+        blocks = blocks[(parents >= 0) & self._is_cell[self.blocks(level)][np.maximum(parents, 0)]]
+        return Tree(self.box, self.degree, [*self.levels, blocks])
+
+    def locate(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Block number and cell in the block of the leaf that holds each point, given in cells of level 0."""
+        block, cell = np.empty(len(points), dtype=np.int32), np.empty(len(points), dtype=np.int32)
+        loops.locate(points, self.root_lookup, self.children, self.box.cells, self.layout.side, block, cell)
+        return block, cell
+
+    # -- construction ----------------------------------------------------------------------------------------------
+
+    def _grid(self, level: int) -> np.ndarray:
+        """Blocks of functions along each axis."""
+        return -(-(self.cells(level) + self.degree) // self.layout.side)
+
+    def _keys(self, level: int) -> np.ndarray:
+        return _ravel(self.coords[self.blocks(level)], self._grid(level))
+
+    def _number_blocks(self) -> None:
+        """All blocks of functions: those of cells, and the next ones along each axis, where functions reach in."""
+        d = self.box.dimension
+        steps = np.array(list(np.ndindex(*[2] * d)))
+        coords, is_cell = [], []
+        for level, blocks in enumerate(self.levels):
+            grid = self._grid(level)
+            reached = (blocks[:, None] + steps).reshape(-1, d)
+            keys = np.unique(_ravel(reached[(reached < grid).all(axis=1)], grid))
+            coords.append(np.stack(np.unravel_index(keys, grid), axis=-1))
+            is_cell.append(np.isin(keys, _ravel(blocks, grid)))
+        self.level_start = np.cumsum([0] + [len(part) for part in coords])
+        self.coords = np.concatenate(coords)
+        self._is_cell = np.concatenate(is_cell)
+        self.level_of = np.repeat(np.arange(len(coords)), np.diff(self.level_start))
+
+    def _link_levels(self) -> None:
+        d = self.box.dimension
+        around = np.array(list(np.ndindex(*[3] * d))) - 1
+        halves = np.array(list(np.ndindex(*[2] * d)))
+        total = len(self.coords)
+        self.neighbours = np.full((total, 3**d), -1, dtype=np.int32)
+        self.finer = np.full((total, 3**d), -1, dtype=np.int32)
+        self.children = np.full((total, 2**d), -1, dtype=np.int32)
+        self.parent = np.full(total, -1, dtype=np.int32)
+        self.half = np.zeros(total, dtype=np.int32)
+        for level in range(len(self.levels)):
+            own = self.blocks(level)
+            self.neighbours[own] = self._lookup(level, self.coords[own][:, None] + around)
+            if level < self.depth:
+                self.finer[own] = self._lookup(level + 1, 2 * self.coords[own][:, None] + around)
+                child = self._lookup(level + 1, 2 * self.coords[own][:, None] + halves)
+                child[(child >= 0) & ~self._is_cell[np.maximum(child, 0)]] = -1
+                self.children[own] = np.where(self._is_cell[own][:, None], child, -1)
+            if level > 0:
+                self.parent[own] = self._lookup(level - 1, self.coords[own] // 2)
+                self.half[own] = _ravel(self.coords[own] % 2, np.full(d, 2))
+        root_grid = -(-self.box.cells // self.layout.side)
+        self.root_lookup = self._lookup(0, np.argwhere(np.ones(root_grid))).reshape(root_grid).astype(np.int32)
+
+    def _lookup(self, level: int, coords: np.ndarray) -> np.ndarray:
+        """Numbers of the blocks with the given coordinates, -1 where there is none."""
+        grid = self._grid(level)
+        valid = ((coords >= 0) & (coords < grid)).all(axis=-1)
+        found = _find(self._keys(level), _ravel(np.where(valid[..., None], coords, 0), grid))
+        return np.where(valid & (found >= 0), found + self.level_start[level], -1)
+
+    def _mark_nodes(self) -> None:
+        """Leaf cells, active functions, and how many leaf cells each function covers."""
+        total, nodes = len(self.coords), self.layout.side**self.box.dimension
+        self.leaf = np.zeros((total, nodes), dtype=np.bool_)
+        self.active = np.zeros((total, nodes), dtype=np.bool_)
+        self.covered = np.zeros((total, nodes), dtype=np.int16)
+        limits = np.stack([self.cells(level) for level in range(len(self.levels))])
+        region = np.zeros((total, nodes), dtype=np.bool_)
+        tables = self.layout
+        loops.mark_cells(self.coords, self._is_cell, self.level_of, limits, self.children, tables.node_coords, tables.side, region, self.leaf)
+        loops.mark_functions(
+            self.coords, self.level_of, limits, self.neighbours, tables.pad_slot, tables.pad_node, tables.centre, tables.node_coords,
+            tables.digits, tables.side, tables.degree, region, self.leaf, self.active, self.covered,
+        )  # fmt: skip
+
+
+class Box:
+    """The box of the coarsest grid, in coordinates divided by the scale of each axis.
+
+    Parameters
+    ----------
+    low : array (d,)
+        A corner, in the user's coordinates.
+    scale : array (d,)
+        What each axis is divided by.
+    spacing : float
+        Side of the cells of level 0, in scaled coordinates.
+    cells : int array (d,)
+        Number of cells along each axis.
+    """
+
+    def __init__(self, low, scale, spacing: float, cells):
+        self.low, self.scale = np.asarray(low, dtype=float), np.asarray(scale, dtype=float)
+        self.spacing, self.cells = float(spacing), np.asarray(cells, dtype=np.int64)
+
+    @classmethod
+    def around(cls, low, high, *, scale=1.0, margin: float = 2.0, across: int = 1) -> Box:
+        """A box around the data: ``across`` cells along its longest side, and a margin of ``margin`` times that side."""
+        low, high = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
+        scale = np.broadcast_to(np.asarray(scale, dtype=float), low.shape)
+        widths = (high - low) / scale
+        longest = widths.max()
+        if longest == 0.0:  # one point only: any box will do
+            longest = 1.0
+        spacing = longest / across
+        border = margin * longest
+        cells = np.maximum(np.ceil((widths + 2 * border) / spacing - 1e-9).astype(np.int64), 1)
+        centre = low + (high - low) / 2
+        return cls(centre - cells * spacing * scale / 2, scale, spacing, cells)
+
+    @property
+    def dimension(self) -> int:
+        """Number of axes."""
+        return len(self.low)
+
+    def coordinates(self, X: np.ndarray) -> np.ndarray:
+        """Points in cells of level 0. The difference to the corner comes first: large offsets lose nothing."""
+        return (np.asarray(X, dtype=float) - self.low) / (self.scale * self.spacing)
+
+
+def _ravel(coords: np.ndarray, grid: np.ndarray) -> np.ndarray:
+    if math.prod(int(n) for n in grid) > np.iinfo(np.int64).max // 2:
+        raise ValueError("the grid has too many blocks to number: choose a smaller depth.")
+    weights = np.append(np.cumprod(grid[::-1])[::-1][1:], 1)
+    return (coords * weights).sum(axis=-1)
+
+
+def _find(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Positions in the sorted keys, -1 where absent."""
+    if len(keys) == 0:
+        return np.full(wanted.shape, -1)
+    position = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[position] == wanted, position, -1)
