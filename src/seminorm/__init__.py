@@ -15,13 +15,15 @@ except PackageNotFoundError:  # running from a source tree that was not installe
 
 # public name -> where it lives; nothing is imported before it is asked for (PEP 562)
 _LAZY = {
+    "FieldSmoother": "estimators",
     "SVC": "estimators",
     "SVR": "estimators",
     "Smoother": "estimators",
     "Expansion": "functions",
+    "Field": "fields",
     "Functional": "functions",
 }
-_MODULES = ("estimators", "functions", "kernels", "nullspace", "plotting", "solvers")
+_MODULES = ("estimators", "fields", "functions", "kernels", "nullspace", "plotting", "solvers")
 
 __all__ = [*_LAZY, *_MODULES, "__version__"]
 

@@ -6,11 +6,12 @@ Each output entry is summed by one thread in a fixed order, so results do not de
 import numpy as np
 from numba import njit, prange
 
-_LANES = 4096  # length of the partial sums of a dot product
+LANES = 4096  # length of the partial sums of a dot product
+_POINTS = 1024  # points that share scratch memory
 
 
 @njit(cache=True, parallel=True)
-def locate(points, root_lookup, children, root_cells, side, block, cell):
+def locate(points, links, root_lookup, root_cells, side, block, cell):
     """The leaf cell of each point: descend while the block that holds it has a child there."""
     d = points.shape[1]
     flat_root = root_lookup.reshape(-1)
@@ -27,7 +28,7 @@ def locate(points, root_lookup, children, root_cells, side, block, cell):
                 c = int(np.floor(points[i, a] * 2 * factor))
                 c = min(max(c, 0), root_cells[a] * 2 * factor - 1)
                 half = half * 2 + (c // side) % 2
-            child = children[current, half]
+            child = links.children[current, half]
             if child < 0:
                 break
             current = child
@@ -41,51 +42,49 @@ def locate(points, root_lookup, children, root_cells, side, block, cell):
 
 
 @njit(cache=True, parallel=True)
-def mark_cells(coords, is_cell, level_of, limits, children, node_coords, side, region, leaf):
+def mark_cells(links, tables, region, leaf):
     """Cells that belong to the region of their level, and those of them that no child covers."""
-    d = coords.shape[1]
-    for b in prange(coords.shape[0]):
-        if not is_cell[b]:
+    d = links.coords.shape[1]
+    for b in prange(links.coords.shape[0]):
+        if not links.is_cell[b]:
             continue
-        for node in range(node_coords.shape[0]):
+        for node in range(tables.node_coords.shape[0]):
             inside = True
             half = 0
             for a in range(d):
-                if coords[b, a] * side + node_coords[node, a] >= limits[level_of[b], a]:
+                if links.coords[b, a] * tables.side + tables.node_coords[node, a] >= links.limits[links.level_of[b], a]:
                     inside = False
-                half = half * 2 + (2 * node_coords[node, a]) // side
+                half = half * 2 + (2 * tables.node_coords[node, a]) // tables.side
             region[b, node] = inside
-            leaf[b, node] = inside and children[b, half] < 0
+            leaf[b, node] = inside and links.children[b, half] < 0
 
 
 @njit(cache=True, parallel=True)
-def mark_functions(
-    coords, level_of, limits, neighbours, pad_slot, pad_node, centre, node_coords, digits, side, degree, region, leaf, active, covered
-):  # fmt: skip
+def mark_functions(links, tables, region, leaf, active, covered):
     """Functions whose support inside the box lies in the region, and the number of leaf cells each one covers."""
-    d = coords.shape[1]
-    width = side + 2 * degree
-    for b in prange(coords.shape[0]):
-        padded_region = np.zeros(pad_slot.size, dtype=np.bool_)
-        padded_leaf = np.zeros(pad_slot.size, dtype=np.bool_)
-        for p in range(pad_slot.size):
-            source = neighbours[b, pad_slot[p]]
+    d = links.coords.shape[1]
+    width = tables.side + 2 * tables.degree
+    for b in prange(links.coords.shape[0]):
+        padded_region = np.zeros(tables.pad_slot.size, dtype=np.bool_)
+        padded_leaf = np.zeros(tables.pad_slot.size, dtype=np.bool_)
+        for p in range(tables.pad_slot.size):
+            source = links.neighbours[b, tables.pad_slot[p]]
             if source >= 0:
-                padded_region[p] = region[source, pad_node[p]]
-                padded_leaf[p] = leaf[source, pad_node[p]]
-        for node in range(centre.size):
+                padded_region[p] = region[source, tables.pad_node[p]]
+                padded_leaf[p] = leaf[source, tables.pad_node[p]]
+        for node in range(tables.centre.size):
             whole = True
             touched = 0
             leaves = 0
-            for k in range(digits.shape[0]):
-                position = centre[node]
+            for k in range(tables.digits.shape[0]):
+                position = tables.centre[node]
                 inside = True
                 stride = 1
                 for a in range(d - 1, -1, -1):
-                    c = coords[b, a] * side + node_coords[node, a] - digits[k, a]
-                    if c < 0 or c >= limits[level_of[b], a]:
+                    c = links.coords[b, a] * tables.side + tables.node_coords[node, a] - tables.digits[k, a]
+                    if c < 0 or c >= links.limits[links.level_of[b], a]:
                         inside = False
-                    position -= digits[k, a] * stride
+                    position -= tables.digits[k, a] * stride
                     stride *= width
                 if inside:
                     touched += 1
@@ -98,21 +97,23 @@ def mark_functions(
 
 
 @njit(cache=True, parallel=True)
-def flag_children(marked, coords, limits, node_coords, side, degree, flags):
-    """Child blocks, -1 .. 2 an axis relative to twice the block, that hold the functions alive on marked cells, refined."""
+def flag_children(marked, coords, limits, tables, flags):
+    """Child blocks, -1 .. 2 an axis relative to twice the block, that hold the functions alive on marked cells,
+    refined.
+    """
     d = coords.shape[1]
     for b in prange(marked.shape[0]):
-        low, high, step = np.empty(d, dtype=np.int64), np.empty(d, dtype=np.int64), np.empty(d, dtype=np.int64)
+        low, high = np.empty(d, dtype=np.int64), np.empty(d, dtype=np.int64)
         for cell in range(marked.shape[1]):
             if not marked[b, cell]:
                 continue
             inside = True
             number = 1
             for a in range(d):
-                if coords[b, a] * side + node_coords[cell, a] >= limits[a]:
+                if coords[b, a] * tables.side + tables.node_coords[cell, a] >= limits[a]:
                     inside = False
-                low[a] = (2 * node_coords[cell, a] - degree) // side + 1
-                high[a] = (2 * node_coords[cell, a] + 1 + degree) // side + 1
+                low[a] = (2 * tables.node_coords[cell, a] - tables.degree) // tables.side + 1
+                high[a] = (2 * tables.node_coords[cell, a] + 1 + tables.degree) // tables.side + 1
                 number *= high[a] - low[a] + 1
             if not inside:
                 continue
@@ -127,32 +128,34 @@ def flag_children(marked, coords, limits, node_coords, side, degree, flags):
 
 
 @njit(cache=True, parallel=True)
-def edge_stencils(blocks, lines, neighbours, pad_slot, pad_node, centre, digits, pairs, side, degree, leaf, energy, stencils):
+def edge_stencils(blocks, lines, links, tables, leaf, energy, stencils):
     """Energy stencils of lines of functions that are only partly on leaf cells, summed over these."""
-    d = digits.shape[1]
-    width = side + 2 * degree
+    d = tables.digits.shape[1]
+    width = tables.side + 2 * tables.degree
     for r in prange(blocks.size):
         b = blocks[r]
-        for j in range(side):
-            for k in range(digits.shape[0]):
-                position = centre[lines[r] * side + j]
+        for j in range(tables.side):
+            for k in range(tables.digits.shape[0]):
+                position = tables.centre[lines[r] * tables.side + j]
                 stride = 1
                 for a in range(d - 1, -1, -1):
-                    position -= digits[k, a] * stride
+                    position -= tables.digits[k, a] * stride
                     stride *= width
-                source = neighbours[b, pad_slot[position]]
-                if source >= 0 and leaf[source, pad_node[position]]:
-                    for other in range(digits.shape[0]):
-                        stencils[r, pairs[k, other], j] += energy[k, other]
+                source = links.neighbours[b, tables.pad_slot[position]]
+                if source >= 0 and leaf[source, tables.pad_node[position]]:
+                    for other in range(tables.digits.shape[0]):
+                        stencils[r, tables.pairs[k, other], j] += energy[k, other]
 
 
 @njit(cache=True, parallel=True)
-def apply(x, factors, level_of, neighbours, pad_slot, pad_node, centre, offset, side, kind, edge, inner, data_line, data, use_data, y):
+def apply(x, factors, links, tables, kind, edge, inner, data_line, data, use_data, y):
     """y = factors[level] * energy x + data x, on the leaves.
 
-    Functions come in lines of ``side`` along the last axis. kind of a line: 0 on no leaf, 1 all on leaves, 2 + r the edge
-    stencil r. data_line: the line's place in data, -1 for none.
+    Functions come in lines of ``tables.side`` along the last axis. kind of a line: 0 on no leaf, 1 all on leaves, 2 +
+    r the edge stencil r. data_line: the line's place in data, -1 for none.
     """
+    pad_slot, pad_node, offset, side = tables.pad_slot, tables.pad_node, tables.offset, tables.side
+    neighbours, centre = links.neighbours, tables.centre
     lines = centre.size // side
     for b in prange(x.shape[0]):
         some = False
@@ -165,7 +168,7 @@ def apply(x, factors, level_of, neighbours, pad_slot, pad_node, centre, offset, 
         for p in range(pad_slot.size):
             source = neighbours[b, pad_slot[p]]
             padded[p] = x[source, pad_node[p]] if source >= 0 else 0.0
-        factor = factors[level_of[b]]
+        factor = factors[links.level_of[b]]
         total = np.empty(side)
         for line in range(lines):
             base = centre[line * side]
@@ -197,11 +200,14 @@ def apply(x, factors, level_of, neighbours, pad_slot, pad_node, centre, offset, 
 
 
 @njit(cache=True, parallel=True)
-def prolong_add(x, first, last, parent, half, neighbours, pad_slot, pad_node, coarse_base, coarse_class, coarse_offset, coarse_weight):
+def prolong_add(x, first, last, links, tables):
     """Add to the coefficients of a level those of the level above it, refined."""
+    pad_slot, pad_node, neighbours = tables.pad_slot, tables.pad_node, links.neighbours
+    coarse_base, coarse_class = tables.coarse_base, tables.coarse_class
+    coarse_offset, coarse_weight = tables.coarse_offset, tables.coarse_weight
     terms = coarse_offset.shape[1]
     for b in prange(first, last):
-        up = parent[b]
+        up = links.parent[b]
         padded = np.zeros(pad_slot.size)
         for p in range(pad_slot.size):
             source = neighbours[up, pad_slot[p]]
@@ -209,7 +215,7 @@ def prolong_add(x, first, last, parent, half, neighbours, pad_slot, pad_node, co
                 padded[p] = x[source, pad_node[p]]
         for node in range(coarse_class.size):
             c = coarse_class[node]
-            base = coarse_base[half[b], node]
+            base = coarse_base[links.half[b], node]
             total = 0.0
             for k in range(terms):
                 total += coarse_weight[c, k] * padded[base + coarse_offset[c, k]]
@@ -217,8 +223,10 @@ def prolong_add(x, first, last, parent, half, neighbours, pad_slot, pad_node, co
 
 
 @njit(cache=True, parallel=True)
-def restrict_add(x, first, last, finer, fine_slot, fine_node, fine_base, fine_offset, fine_weight):
+def restrict_add(x, first, last, links, tables):
     """The transpose: add to the coarse functions of a level what the finer functions they contain have."""
+    finer, fine_slot, fine_node, fine_base = links.finer, tables.fine_slot, tables.fine_node, tables.fine_base
+    fine_offset, fine_weight = tables.fine_offset, tables.fine_weight
     for b in prange(first, last):
         some = False
         for s in range(finer.shape[1]):
@@ -245,6 +253,20 @@ def _axis_values(pieces, t, values):
         for k in range(pieces.shape[1] - 2, -1, -1):
             total = total * t + pieces[a, k]
         values[a] = total
+
+
+@njit(cache=True, inline="always")
+def _tensor(axis, start, basis):
+    """Products of the values along the axes, times start, for all functions alive on a cell, the last axis fastest."""
+    d, q1 = axis.shape
+    basis[0] = start
+    size = 1
+    for a in range(d):
+        for k in range(size - 1, -1, -1):
+            value = basis[k]
+            for j in range(q1 - 1, -1, -1):
+                basis[k * q1 + j] = value * axis[a, j]
+        size *= q1
 
 
 @njit(cache=True, inline="always")
@@ -287,40 +309,43 @@ def sort_by_block(block, number):
 
 
 @njit(cache=True)
-def new_lines(block, cell, neighbours, digits, side, data_line, used):
+def new_lines(block, cell, links, tables, data_line, used):
     """Give a place to every line with a function alive on a cell that holds a point; returns the number of places."""
-    d = digits.shape[1]
-    cells = side**d
+    d = tables.digits.shape[1]
+    cells = tables.side**d
     place = np.empty(d, dtype=np.int64)
-    blocks = np.empty(digits.shape[0], dtype=np.int64)
-    nodes = np.empty(digits.shape[0], dtype=np.int64)
-    seen = np.zeros((neighbours.shape[0], cells), dtype=np.bool_)
+    blocks = np.empty(tables.digits.shape[0], dtype=np.int64)
+    nodes = np.empty(tables.digits.shape[0], dtype=np.int64)
+    seen = np.zeros((links.neighbours.shape[0], cells), dtype=np.bool_)
     for i in range(block.size):
         if seen[block[i], cell[i]]:
             continue
         seen[block[i], cell[i]] = True
         rest = cell[i]
         for a in range(d - 1, -1, -1):
-            place[a] = rest % side
-            rest //= side
-        _alive(neighbours[block[i]], place, digits, side, d, blocks, nodes)
-        for k in range(digits.shape[0]):
-            if data_line[blocks[k], nodes[k] // side] < 0:
-                data_line[blocks[k], nodes[k] // side] = used
+            place[a] = rest % tables.side
+            rest //= tables.side
+        _alive(links.neighbours[block[i]], place, tables.digits, tables.side, d, blocks, nodes)
+        for k in range(tables.digits.shape[0]):
+            if data_line[blocks[k], nodes[k] // tables.side] < 0:
+                data_line[blocks[k], nodes[k] // tables.side] = used
                 used += 1
     return used
 
 
 @njit(cache=True, parallel=True)
 def add_data(
-    points, observations, weights, order, start, chosen, cell, factors, spacings, coords, level_of, neighbours, digits, pairs, side,
-    pieces, slopes, values_first, gradients_first, data_line, data, right
+    points, observations, weights, order, start, chosen, cell, spacings, links, tables, pieces, slopes, first, data_line, data, right
 ):  # fmt: skip
     """Add the normal equations of points, sorted by block, for the chosen blocks, no two of which share a function.
 
-    observations and weights have a column for each number observed: the value at column values_first, the gradient at the
-    columns from gradients_first (-1: none). observations has a last axis for several right-hand sides with the same weights.
+    observations and weights have a column for each number observed: the value at column values_first, the gradient at
+    the columns from gradients_first (-1: none). observations has a last axis for several right-hand sides with the
+    same weights.
     """
+    values_first, gradients_first = first
+    digits, pairs, side = tables.digits, tables.pairs, tables.side
+    coords, level_of, neighbours = links.coords, links.level_of, links.neighbours
     d = points.shape[1]
     size = digits.shape[0]
     q1 = pieces.shape[0]
@@ -329,13 +354,13 @@ def add_data(
         b = chosen[c]
         place, t = np.empty(d, dtype=np.int64), np.empty(d)
         blocks, nodes = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
-        axis, slope = np.empty((d, q1)), np.empty((d, q1))
+        axis = np.empty((d, q1))
         basis = np.empty(size)
         matrix, vector = np.empty((size, size)), np.empty((sides, size))
-        factor = factors[level_of[b]]
+        factor = links.factors[level_of[b]]
         inverse = 1.0 / spacings[level_of[b]]
         number = start[b + 1] - start[b]
-        by_cell, first = _sorted_by_cell(order[start[b] : start[b + 1]], cell, side**d)
+        by_cell = _sorted_by_cell(order[start[b] : start[b + 1]], cell, side**d)
         position = 0
         while position < number:
             here = cell[by_cell[position]]
@@ -348,24 +373,16 @@ def add_data(
                 for a in range(d):
                     _axis_values(pieces, t[a], axis[a])
                 if values_first >= 0 and weights[i, values_first] > 0.0:
-                    for k in range(size):
-                        value = 1.0
-                        for a in range(d):
-                            value *= axis[a, digits[k, a]]
-                        basis[k] = value
+                    _tensor(axis, 1.0, basis)
                     _add_outer(basis, weights[i, values_first], observations[i, values_first], matrix, vector)
                 if gradients_first >= 0:
-                    for a in range(d):
-                        _axis_values(slopes, t[a], slope[a])
                     for direction in range(d):
                         column = gradients_first + direction
                         if weights[i, column] > 0.0:
-                            for k in range(size):
-                                value = inverse
-                                for a in range(d):
-                                    value *= slope[a, digits[k, a]] if a == direction else axis[a, digits[k, a]]
-                                basis[k] = value
+                            _axis_values(slopes, t[direction], axis[direction])
+                            _tensor(axis, inverse, basis)
                             _add_outer(basis, weights[i, column], observations[i, column], matrix, vector)
+                            _axis_values(pieces, t[direction], axis[direction])
             _alive(neighbours[b], place, digits, side, d, blocks, nodes)
             for k in range(size):
                 line = data_line[blocks[k], nodes[k] // side]
@@ -403,12 +420,13 @@ def _sorted_by_cell(points, cell, cells):
     for i in points:
         result[fill[cell[i]]] = i
         fill[cell[i]] += 1
-    return result, first
+    return result
 
 
 @njit(cache=True, parallel=True)
-def add_cell_weights(weights, order, start, cell, values_first, gradients_first, value_weight, gradient_weight):
+def add_cell_weights(weights, order, start, cell, first, value_weight, gradient_weight):
     """Sums of the weights of values and of gradients in each cell."""
+    values_first, gradients_first = first
     for b in prange(start.size - 1):
         for position in range(start[b], start[b + 1]):
             i = order[position]
@@ -422,94 +440,136 @@ def add_cell_weights(weights, order, start, cell, values_first, gradients_first,
 
 
 @njit(cache=True, parallel=True)
-def add_to_parents(sums, first, last, children, node_coords, side):
+def add_to_parents(sums, first, last, links, tables):
     """Add to the cells of a level the sums of the cells of the next level that they hold."""
-    d = node_coords.shape[1]
+    d = tables.node_coords.shape[1]
     for b in prange(first, last):
-        for node in range(node_coords.shape[0]):
+        for node in range(tables.node_coords.shape[0]):
             half = 0
             for a in range(d):
-                half = half * 2 + (2 * node_coords[node, a]) // side
-            child = children[b, half]
+                half = half * 2 + (2 * tables.node_coords[node, a]) // tables.side
+            child = links.children[b, half]
             if child < 0:
                 continue
             for corner in range(2**d):
                 position = 0
                 for a in range(d):
                     bit = (corner >> (d - 1 - a)) & 1
-                    position = position * side + (2 * node_coords[node, a] + bit) % side
+                    position = position * tables.side + (2 * tables.node_coords[node, a] + bit) % tables.side
                 sums[b, node] += sums[child, position]
 
 
 @njit(cache=True, parallel=True)
 def diagonal(
-    coords, level_of, limits, neighbours, pad_slot, pad_node, centre, node_coords, digits, side, degree, leaf, energy, energy_factors,
-    mean_square, mean_slope, spacings, value_weight, gradient_weight, data_line, data, middle, out
+    links, tables, leaf, energy, energy_factors, spacings, means, value_weight, gradient_weight, data_line, data, out
 ):  # fmt: skip
     """Diagonal of the normal equations of all levels: exact for the energy and for data on the level's own leaves, from
     averages over cells for data on finer leaves.
     """
-    d = coords.shape[1]
-    width = side + 2 * degree
-    for b in prange(coords.shape[0]):
-        inverse_square = 1.0 / spacings[level_of[b]] ** 2 / d
-        for node in range(centre.size):
+    d = links.coords.shape[1]
+    width = tables.side + 2 * tables.degree
+    middle = tables.offset.size // 2
+    for b in prange(links.coords.shape[0]):
+        inverse_square = 1.0 / spacings[links.level_of[b]] ** 2 / d
+        for node in range(tables.centre.size):
             total = 0.0
-            for k in range(digits.shape[0]):
-                position = centre[node]
+            for k in range(tables.digits.shape[0]):
+                position = tables.centre[node]
                 inside = True
                 stride = 1
                 for a in range(d - 1, -1, -1):
-                    c = coords[b, a] * side + node_coords[node, a] - digits[k, a]
-                    if c < 0 or c >= limits[level_of[b], a]:
+                    c = links.coords[b, a] * tables.side + tables.node_coords[node, a] - tables.digits[k, a]
+                    if c < 0 or c >= links.limits[links.level_of[b], a]:
                         inside = False
-                    position -= digits[k, a] * stride
+                    position -= tables.digits[k, a] * stride
                     stride *= width
                 if not inside:
                     continue
-                total += energy_factors[level_of[b]] * energy[k, k]
-                source = neighbours[b, pad_slot[position]]
-                if source >= 0 and not leaf[source, pad_node[position]]:
-                    total += mean_square[k] * value_weight[source, pad_node[position]]
-                    total += mean_slope[k] * inverse_square * gradient_weight[source, pad_node[position]]
-            line = data_line[b, node // side]
+                total += energy_factors[links.level_of[b]] * energy[k, k]
+                source = links.neighbours[b, tables.pad_slot[position]]
+                if source >= 0 and not leaf[source, tables.pad_node[position]]:
+                    total += means[0, k] * value_weight[source, tables.pad_node[position]]
+                    total += means[1, k] * inverse_square * gradient_weight[source, tables.pad_node[position]]
+            line = data_line[b, node // tables.side]
             if line >= 0:
-                total += data[line, middle, node % side]
+                total += data[line, middle, node % tables.side]
             out[b, node] = total
 
 
 @njit(cache=True, parallel=True)
-def evaluate(points, block, cell, factors, coords, level_of, neighbours, digits, side, tables, combination, x, out):
-    """Products of derivatives along the axes: out[i, c] with the orders combination[c, a], in units of the cell."""
+def evaluate(points, block, cell, links, tables, derivatives, orders, x, out):
+    """Products of derivatives along the axes: out[i, c] with the orders orders[c, a], in units of the cell."""
+    digits, side, factors = tables.digits, tables.side, links.factors
+    coords, level_of, neighbours = links.coords, links.level_of, links.neighbours
     d = points.shape[1]
     size = digits.shape[0]
-    q1 = tables.shape[1]
-    highest = tables.shape[0]
-    for i in prange(points.shape[0]):
-        b = block[i]
+    q1 = derivatives.shape[1]
+    number = points.shape[0]
+    for part in prange((number + _POINTS - 1) // _POINTS):
         place, t = np.empty(d, dtype=np.int64), np.empty(d)
         blocks, nodes = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
-        axis = np.empty((highest, d, q1))
-        _cell_place(points[i], factors[level_of[b]], coords[b], cell[i], side, d, place, t)
-        _alive(neighbours[b], place, digits, side, d, blocks, nodes)
-        for o in range(highest):
-            for a in range(d):
-                _axis_values(tables[o], t[a], axis[o, a])
-        for c in range(combination.shape[0]):
-            total = 0.0
+        axis, basis, local = np.empty((d, q1)), np.empty(size), np.empty(size)
+        for i in range(part * _POINTS, min((part + 1) * _POINTS, number)):
+            b = block[i]
+            _cell_place(points[i], factors[level_of[b]], coords[b], cell[i], side, d, place, t)
+            _alive(neighbours[b], place, digits, side, d, blocks, nodes)
             for k in range(size):
-                value = x[blocks[k], nodes[k]]
+                local[k] = x[blocks[k], nodes[k]]
+            for c in range(orders.shape[0]):
                 for a in range(d):
-                    value *= axis[combination[c, a], a, digits[k, a]]
-                total += value
-            out[i, c] = total
+                    _axis_values(derivatives[orders[c, a]], t[a], axis[a])
+                _tensor(axis, 1.0, basis)
+                total = 0.0
+                for k in range(size):
+                    total += basis[k] * local[k]
+                out[i, c] = total
+
+
+@njit(cache=True)
+def spread(points, block, cell, links, tables, pieces, coefficients, out):
+    """The transpose of evaluating values: add the coefficient of each point times the functions alive there."""
+    d = points.shape[1]
+    size = tables.digits.shape[0]
+    place, t = np.empty(d, dtype=np.int64), np.empty(d)
+    blocks, nodes = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+    axis, basis = np.empty((d, pieces.shape[0])), np.empty(size)
+    for i in range(points.shape[0]):
+        b = block[i]
+        _cell_place(points[i], links.factors[links.level_of[b]], links.coords[b], cell[i], tables.side, d, place, t)
+        _alive(links.neighbours[b], place, tables.digits, tables.side, d, blocks, nodes)
+        for a in range(d):
+            _axis_values(pieces, t[a], axis[a])
+        _tensor(axis, coefficients[i], basis)
+        for k in range(size):
+            out[blocks[k], nodes[k]] += basis[k]
+
+
+@njit(cache=True)
+def spread_cells(leaf, roots, links, tables, factor, numbers, out):
+    """Add factor * numbers, a vector for each leaf cell, to the functions alive on the cell."""
+    d = tables.digits.shape[1]
+    size = tables.digits.shape[0]
+    blocks, nodes = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+    used = 0
+    for b in range(leaf.shape[0]):
+        for c in range(leaf.shape[1]):
+            if not leaf[b, c]:
+                continue
+            _alive(links.neighbours[b], tables.node_coords[c], tables.digits, tables.side, d, blocks, nodes)
+            for k in range(size):
+                total = 0.0
+                for r in range(factor.shape[1]):
+                    total += factor[k, r] * numbers[used, r]
+                out[blocks[k], nodes[k]] += roots[links.level_of[b]] * total
+            used += 1
 
 
 @njit(cache=True, parallel=True)
-def add_residuals(residuals, weights, points, order, start, first, cell, factor, d, number, sums, weight_sums, squares):
-    """Sums over the halves of cells (a bit an axis) of the weighted residuals and of the weights, by column; and over cells of
-    the weighted squares and the number of observations.
+def add_residuals(residuals, weights, points, order, start, first, cell, factor, number, sums, weight_sums, squares):
+    """Sums over the halves of cells (a bit an axis) of the weighted residuals and of the weights, by column; and over
+    cells of the weighted squares and the number of observations.
     """
+    d = points.shape[1]
     for b in prange(squares.shape[0]):
         for position in range(start[first + b], start[first + b + 1]):
             i = order[position]
@@ -527,17 +587,10 @@ def add_residuals(residuals, weights, points, order, start, first, cell, factor,
 
 
 @njit(cache=True, parallel=True)
-def _partial_dots(x, y, partial):
+def partial_dots(x, y, partial):
+    """Sums over stretches of fixed length, whatever the number of threads."""
     for c in prange(partial.size):
         total = 0.0
-        for i in range(c * _LANES, min((c + 1) * _LANES, x.size)):
+        for i in range(c * LANES, min((c + 1) * LANES, x.size)):
             total += x[i] * y[i]
         partial[c] = total
-
-
-def dot(x, y):
-    """Dot product of two arrays, summed in the same order for any number of threads."""
-    x, y = x.reshape(-1), y.reshape(-1)
-    partial = np.empty(-(-x.size // _LANES))
-    _partial_dots(x, y, partial)
-    return float(sum(partial.tolist()))

@@ -116,16 +116,10 @@ class Field:
         box = Box(content["low"], content["scale"], content["spacing"], content["cells"])
         tree = Tree(box, content["degree"], content["levels"])
         if content["coef"].shape != tree.active.shape:
-            raise ValueError(f"{path} is damaged: it has coefficients of shape {content['coef'].shape}, not {tree.active.shape}.")
+            raise ValueError(
+                f"{path} is damaged: it has coefficients of shape {content['coef'].shape}, not {tree.active.shape}."
+            )
         return cls(tree, content["coef"], content["order"], content["offset"])
-
-    def __getstate__(self):
-        return {"box": self.tree.box, "degree": self.tree.degree, "levels": self.tree.levels,
-                "coef": self.coef, "order": self.order, "offset": self.offset}  # fmt: skip
-
-    def __setstate__(self, state):
-        tree = Tree(state["box"], state["degree"], state["levels"])
-        self.__init__(tree, state["coef"], state["order"], state["offset"])
 
     def _evaluate(self, X, times: int) -> np.ndarray:
         """All distinct derivatives of one order, in chunks of bounded memory."""
@@ -147,10 +141,10 @@ class Field:
         inside = np.clip(points, 0.0, self.tree.box.cells)
         beyond = points - inside
         outside = np.flatnonzero(beyond.any(axis=1))
-        values = self._derivatives(inside, columns)
+        values = self.derivatives(inside, columns)
         times = len(columns[0])
         if len(outside) and times == 0 and self.order > 1:
-            slopes = self._derivatives(inside[outside], [(a,) for a in range(points.shape[1])])
+            slopes = self.derivatives(inside[outside], [(a,) for a in range(points.shape[1])])
             values[outside, 0] += (slopes * beyond[outside] * self.tree.box.spacing * self.tree.box.scale).sum(axis=1)
         elif len(outside) and (times == 2 or (times == 1 and self.order == 1)):
             values[outside] = 0.0
@@ -158,14 +152,17 @@ class Field:
             values += self.offset
         return values
 
-    def _derivatives(self, points: np.ndarray, columns: list) -> np.ndarray:
-        tree, tables, d = self.tree, self.tree.layout, self.dimension
+    def derivatives(self, points: np.ndarray, columns: list[tuple[int, ...]]) -> np.ndarray:
+        """Derivatives, without the offset, at points of the box given in cells of level 0; a column is a tuple of
+        axes.
+        """
+        tree, d = self.tree, self.dimension
         orders = np.array([[column.count(a) for a in range(d)] for column in columns], dtype=np.int64)
         block, cell = tree.locate(points)
         out = np.empty((len(points), len(columns)))
         loops.evaluate(
-            points, block, cell, 2.0 ** np.arange(tree.depth + 1), tree.coords, tree.level_of, tree.neighbours, tables.digits,
-            tables.side, derivative_pieces(tree.degree, int(orders.max(initial=0))), orders, self.coef, out,
+            points, block, cell, tree.links, tree.layout, derivative_pieces(tree.degree, int(orders.max(initial=0))), orders,
+            self.coef, out,
         )  # fmt: skip
         if orders.any():
             spacing = tree.box.spacing / 2.0 ** tree.level_of[block]

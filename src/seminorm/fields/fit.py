@@ -2,31 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field as dataclass_field
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
+from .._warnings import warn_user
+from ..memory import NotEnoughMemoryError, available_bytes
+from ..operators.bsplines import check_order
 from ..solvers.conjugate_gradients import Outcome
 from .field import Field
+from .posterior import Posterior
 from .refinement import Residuals
-from .selection import Score, Selection
-from .sources import Observations, Source, Summary, prepare, scrambled, summarize
+from .selection import CrossValidation, HeldOut, Score, Selection
+from .sources import Observations, Source, Summary
 from .system import System, collapse
 from .tree import Box, Tree
 
-_SAMPLE = 2**18
-_ROUGH = 0.01
+_SAMPLE = 2**18  # points kept in memory for the coarse levels
+_SAMPLE_PER_CELL = 16
+_SAMPLE_LEAST = 2**13
+_ROUGH = 0.01  # energy against data of a function of the finest level, while the depth is being found
+_LEVEL_TOL = 1e-2
+_PATH_TOL = 1e-3
+_HELD_OUT = 0.2
+_EXACT = 1e-12  # mean square of the residuals, relative to the data, that counts as nothing
+_DEEPEST = {1: 40, 2: 26, 3: 18, 4: 13}
+_VECTORS = 16  # arrays of one number a function, while a system is built and solved
 
 
-@dataclass
-class Step:
-    """What was reached on a level, for callbacks and progress."""
+@dataclass(frozen=True)
+class Settings:
+    """How to fit: see :class:`seminorm.FieldSmoother` for the meaning."""
 
-    level: int
-    n_coef: int
-    alpha: float
-    outcome: Outcome
+    alpha: float | str = "auto"
+    order: int = 2
+    degree: int = 2
+    depth: int | None = None
+    scale: float | np.ndarray = 1.0
+    margin: float = 2.0
+    tol: float = 1e-4
+    max_iter: int = 300
+    memory_limit: float | None = None
+
+    @property
+    def chosen(self) -> bool:
+        """Whether alpha is to be chosen."""
+        return isinstance(self.alpha, str)
 
 
 @dataclass
@@ -36,118 +59,133 @@ class Fit:
     Attributes
     ----------
     field : Field
+    system : System
+    x : array
+        Coefficients of all levels.
     alpha : float
     outcome : Outcome
         Steps of the last solution, and its relative residual.
-    scores : list of Score
-        Criterion along alpha on the last level, if it was chosen.
-    steps : list of Step
+    path : list of Score
+        The criterion along alpha, if it was chosen.
+    bounds : pair of arrays (d,)
+        Extent of the data.
+    trace : float or None
+        Effective number of parameters, if it was estimated.
+    final : bool
+        Whether all levels are there; False for what a coarse level gives on the way.
     """
 
     field: Field
     system: System
+    x: np.ndarray
     alpha: float
     outcome: Outcome
-    scores: list[Score]
-    summary: Summary
-    square_sum: float
-    trace: float | None
-    rss: float
-    steps: list[Step] = dataclass_field(default_factory=list)
+    path: list[Score]
+    bounds: tuple[np.ndarray, np.ndarray]
+    trace: float | None = None
+    final: bool = False
+
+    def posterior(self) -> Posterior:
+        """Variance of the field."""
+        return Posterior(self.system, self.alpha, self.system.residual_square_sum(self.x), self.trace)
 
 
-def fit_field(
-    source: Source,
-    *,
-    alpha: float | None = None,
-    order: int = 2,
-    degree: int = 2,
-    depth: int | None = None,
-    scale=1.0,
-    margin: float = 2.0,
-    tol: float = 1e-4,
-    max_iter: int = 300,
-    callback: Callable[[Step], None] | None = None,
-) -> Fit:
+def fit_field(source: Source, settings: Settings) -> Fit:
     """Minimise alpha |f|^2 + sum_i w_i (f(x_i) - y_i)^2 + sum_i v_i |grad f(x_i) - g_i|^2 over a multilevel basis."""
-    summary = summarize(source, _SAMPLE)
-    box = Box.around(summary.low, summary.high, scale=scale, margin=margin)
-    tree = Tree.root(box, degree)
+    *_, last = fit_levels(source, settings)
+    return last
+
+
+def fit_levels(source: Source, settings: Settings) -> Iterator[Fit]:
+    """The same, one level after the other: each has a usable field, the last one is the answer."""
+    check_order(settings.degree, settings.order)
+    summary = source.accumulate(partial(Summary, _SAMPLE))
+    if summary.low is None:
+        raise ValueError(
+            "all weights are zero, or there is no observation: give at least one value or gradient with a positive "
+            "weight."
+        )
+    box = Box.around(summary.low, summary.high, scale=settings.scale, margin=settings.margin)
+    tree = Tree.root(box, settings.degree)
     x = np.zeros(tree.active.shape)
-    steps: list[Step] = []
-    limit = 40 if depth is None else depth
-    probes = 0 if alpha is not None else _probes(summary.n_points)
+    data = _data_for(tree, source, summary)
     while True:
-        whole = summary.sampled == 1.0 or len(summary.sample.X) < 16 * _leaf_cells(tree)
-        chunks = source if whole else [summary.sample]
-        system, number, square_sum = assemble(tree, order, chunks, summary.mean, 0)
-        current = max(alpha or 0.0, _ROUGH * _level_alpha(system))
-        outcome, _ = system.solve_to_noise(current, x, square_sum, tol=1e-2, max_iter=max_iter)
-        field = Field(tree, collapse(tree, x), order, summary.mean)
-        steps.append(Step(tree.depth, tree.size, current, outcome))
-        if callback is not None:
-            callback(steps[-1])
-        if tree.depth >= limit:
+        system = data.accumulate(partial(System, tree, settings.order, summary.mean)).close()
+        alpha = _ROUGH * level_alpha(system)
+        if not settings.chosen:
+            alpha = max(alpha, settings.alpha)
+        outcome, _ = system.solve_to_noise(alpha, x, tol=_LEVEL_TOL, max_iter=settings.max_iter)
+        field = Field(tree, collapse(tree, x), settings.order, summary.mean)
+        yield Fit(field, system, x, alpha, outcome, [], (summary.low, summary.high))
+        finer = _refined(field, system, data, summary, settings)
+        if finer is None and data is source:
             break
-        marked = _needs(system, field, chunks, summary.mean, current, depth is not None)
-        if not marked.any():
-            break
-        finer = tree.refine(marked)
-        if len(finer.levels[-1]) == 0:
-            break
+        if finer is None:  # the sample sees nothing more; all of the data may
+            data = source
+            continue
         grown = np.zeros(finer.active.shape)
         grown[: len(x)] = x
         tree, x = finer, grown
-    scores: list[Score] = []
-    if not whole or probes:
-        system, number, square_sum = assemble(tree, order, source, summary.mean, probes)
-    trace = None
-    if alpha is None:
-        selection = Selection(system, x, number=number, square_sum=square_sum, tol=1e-3, max_iter=max_iter)
-        best = selection.minimise(current, *_alpha_range(system))
-        current, trace = best.alpha, best.trace
-        scores = sorted(selection.scores.values(), key=lambda score: score.alpha)
-    else:
-        current = alpha
-    outcome = system.solve(current, x, tol=tol, max_iter=max_iter)
-    u = collapse(tree, x)
-    rss = system.residual_square_sum(x, square_sum)
-    return Fit(Field(tree, u, order, summary.mean), system, current, outcome, scores, summary, square_sum, trace, rss, steps)
+        data = _data_for(tree, source, summary)
+        del system, field
+    yield _finish(source, summary, settings, system, x)
 
 
-def assemble(tree: Tree, order: int, chunks, mean: float, probes: int) -> tuple[System, int, float]:
-    """The system of all chunks, the number of observations and their weighted sum of squares."""
-    system = System(tree, order, 1 + probes)
-    number, square_sum, seen = 0, 0.0, 0
-    for chunk in chunks:
-        ready = prepare(chunk, tree.box, mean, _signs(chunk, seen, probes) if probes else None)
-        seen += len(chunk.X)
-        system.add(ready)
-        number += int(np.count_nonzero(ready.weights))
-        square_sum += float((ready.weights * ready.observations[:, :, 0] ** 2).sum())
-    system.close()
-    return system, number, square_sum
+def _finish(source: Source, summary: Summary, settings: Settings, system: System, x: np.ndarray) -> Fit:
+    """Alpha, and the solution on the finest level."""
+    tree, start = system.tree, _ROUGH * level_alpha(system)
+    alpha, trace, path = settings.alpha, None, []
+    if settings.chosen:
+        selection = _selection(source, summary, settings, tree, x)
+        best = selection.minimise(start, *_alpha_range(selection.system))
+        alpha, trace, path = best.alpha, best.trace, selection.path()
+        if settings.alpha != "holdout":
+            system = selection.system
+    outcome = system.solve(alpha, x, tol=settings.tol, max_iter=settings.max_iter)
+    if not outcome.converged:
+        from sklearn.exceptions import ConvergenceWarning
+
+        warn_user(
+            f"the field was not solved to tol={settings.tol:g}: after {outcome.n_iter} steps the relative residual is "
+            f"{outcome.residual:.1e}. Raise max_iter or alpha.",
+            ConvergenceWarning,
+        )
+    field = Field(tree, collapse(tree, x), settings.order, summary.mean)
+    return Fit(field, system, x, alpha, outcome, path, (summary.low, summary.high), trace, final=True)
 
 
-def _signs(chunk: Observations, seen: int, probes: int) -> np.ndarray:
-    """Random signs for every observation, fixed by its number."""
-    columns = (chunk.y is not None) + (chunk.X.shape[1] if chunk.gradients is not None else 0)
-    numbers = np.arange(seen, seen + len(chunk.X), dtype=np.uint64)[:, None] * np.uint64(8) + np.arange(columns, dtype=np.uint64)
-    bits = scrambled(numbers)
-    return np.stack([1.0 - 2.0 * ((bits >> np.uint64(k)) & np.uint64(1)) for k in range(probes)], axis=-1)
+def _selection(source: Source, summary: Summary, settings: Settings, tree: Tree, x: np.ndarray) -> Selection:
+    options = {"tol": _PATH_TOL, "max_iter": settings.max_iter}
+    make = partial(System, tree, settings.order, summary.mean)
+    if settings.alpha == "holdout":
+        held = max(1, int(_HELD_OUT * summary.n_sample))
+        sample = summary.sample(summary.n_sample)
+        training, test = (_rows(sample, rows) for rows in (slice(held, None), slice(0, held)))
+        return HeldOut(Source.of(*training).accumulate(make).close(), x, test, **options)
+    system = source.accumulate(partial(make, probes=_probes(summary.n_points))).close()
+    return CrossValidation(system, x, **options)
+
+
+def _rows(observations: Observations, rows: slice) -> Observations:
+    return Observations(*(part if part is None or np.ndim(part) == 0 else part[rows] for part in observations))
 
 
 def _probes(n: int) -> int:
+    """Few points need several probes for a trace that is accurate to some per cent."""
     return int(min(max(20_000 // n, 1), 10))
 
 
-def _leaf_cells(tree: Tree) -> int:
-    """Leaf cells on the finest level."""
-    return int(np.count_nonzero(tree.leaf[tree.blocks(tree.depth)]))
+def _data_for(tree: Tree, source: Source, summary: Summary) -> Source:
+    """All observations, or a sample that has plenty for the cells of the finest level."""
+    cells = np.count_nonzero(tree.leaf[tree.blocks(tree.depth)])
+    wanted = max(_SAMPLE_PER_CELL * cells, _SAMPLE_LEAST)
+    if wanted >= summary.n_sample:
+        return source
+    return Source.of(*summary.sample(wanted))
 
 
-def _level_alpha(system: System) -> float:
-    """The alpha for which energy and data of a function on the finest level weigh the same, on average."""
+def level_alpha(system: System) -> float:
+    """The alpha for which energy and data of a function of the finest level weigh the same, on average."""
     tree, energy = system.tree, system.energy
     own = tree.blocks(tree.depth)
     weight = system.value_weight[own] + system.gradient_weight[own] / energy.spacings[-1] ** 2
@@ -156,26 +194,55 @@ def _level_alpha(system: System) -> float:
 
 
 def _alpha_range(system: System) -> tuple[float, float]:
-    """From next to interpolation on the finest level to next to a polynomial on the coarsest."""
-    energy = system.energy
-    middle = _level_alpha(system)
-    return 1e-6 * middle, 1e4 * middle * energy.factors[-1] / energy.factors[0] * len(system.tree.leaf)
+    """From next to interpolation on the finest level to next to a polynomial."""
+    energy, tree = system.energy, system.tree
+    weight = (
+        system.value_weight[tree.blocks(0)].sum()
+        + system.gradient_weight[tree.blocks(0)].sum() / energy.spacings[0] ** 2
+    )
+    return 1e-6 * level_alpha(system), float(1e4 * weight / energy.factors[0])
 
 
-def _needs(system: System, field: Field, chunks, mean: float, alpha: float, forced: bool) -> np.ndarray:
-    """Cells of the finest level to refine."""
+def _refined(field: Field, system: System, data: Source, summary: Summary, settings: Settings) -> Tree | None:
+    """The tree with one level more, or None if it is fine enough or as large as memory allows."""
     tree = field.tree
     own = tree.blocks(tree.depth)
-    if forced:
-        return (system.value_weight[own] + system.gradient_weight[own]) > 0
-    columns = None
-    residuals = None
-    for chunk in chunks:
-        ready = prepare(chunk, tree.box, mean)
-        if residuals is None:
-            columns = ready.weights.shape[1]
-            residuals = Residuals(field, columns)
-        residuals.add(ready)
-    wanted = residuals.structured()
-    marked = wanted[:, None] & (residuals.number > 0)
-    return marked
+    if tree.depth >= (_DEEPEST[tree.box.dimension] if settings.depth is None else settings.depth):
+        return None
+    if settings.depth is not None and well_posed(tree.box.dimension, settings.order, system):
+        marked = (system.value_weight[own] > 0) | (system.gradient_weight[own] > 0)
+    else:
+        residuals = data.accumulate(partial(Residuals, field, summary.columns))
+        wanted = (
+            residuals.dense()
+            if settings.depth is not None
+            else residuals.structured(_EXACT * system.square_sum / max(system.number, 1))
+        )
+        marked = wanted[:, None] & (residuals.number > 0)
+    if not marked.any():
+        return None
+    finer = tree.refine(marked)
+    needed = bytes_needed(finer)
+    limit = settings.memory_limit or available_bytes()
+    if limit is not None and needed > limit:
+        message = (
+            f"a field of depth {finer.depth} with {finer.size} coefficients needs about {needed / 2**30:.2g} GiB, and "
+            f"{limit / 2**30:.2g} GiB are allowed"
+        )
+        if settings.depth is not None:
+            raise NotEnoughMemoryError(f"{message}: choose depth={tree.depth} or less, or raise memory_limit.")
+        warn_user(f"{message}: the field stays at depth {tree.depth}. Raise memory_limit for a finer one.")
+        return None
+    return finer
+
+
+def well_posed(dimension: int, order: int, system: System) -> bool:
+    """Whether the minimiser exists in the limit of fine functions: values need 2 m > d, gradients 2 m > d + 2."""
+    return 2 * order > dimension + (2 if system.gradient_weight.any() else 0)
+
+
+def bytes_needed(tree: Tree) -> int:
+    """An upper estimate of the memory that fitting on a tree takes, apart from the observations."""
+    lines = np.count_nonzero(tree.covered.reshape(len(tree.covered), -1, tree.layout.side).any(axis=2))
+    stencils = lines * tree.layout.side * len(tree.layout.offset) * 8
+    return int(stencils + 8 * _VECTORS * tree.active.size)

@@ -1,8 +1,8 @@
 """Blocks of a grid in any dimension: index tables that let one set of loops serve dimensions 1 to 4.
 
-A level of the multilevel basis is a grid of functions, stored in blocks of ``side`` functions along each axis. A loop over a
-block works on a *padded* copy, ``side + 2 degree`` wide, filled from the block and its 3**d - 1 neighbours, so that every
-function finds the others whose support meets its own at fixed offsets.
+A level of the multilevel basis is a grid of functions, stored in blocks of ``side`` functions along each axis. A loop
+over a block works on a *padded* copy, ``side + 2 degree`` wide, filled from the block and its 3**d - 1 neighbours, so
+that every function finds the others whose support meets its own at fixed offsets.
 """
 
 from __future__ import annotations

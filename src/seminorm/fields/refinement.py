@@ -1,8 +1,8 @@
 """Where a field still needs finer functions: an analysis of variance of its residuals in every block of cells.
 
-If the field follows the data up to noise, residuals of neighbouring points are independent: their means over small cells vary
-as much as the scatter within the cells predicts. If the functions are too wide for the data, residuals of neighbours agree,
-and the means vary more. The ratio of the two is an F statistic; it needs no noise level.
+If the field follows the data up to noise, residuals of neighbouring points are independent: their means over small
+cells vary as much as the scatter within the cells predicts. If the functions are too wide for the data, residuals of
+neighbours agree, and the means vary more. The ratio of the two is an F statistic; it needs no noise level.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import numpy as np
 
 from . import _numba as loops
 from .field import Field
-from .sources import Chunk
+from .sources import Chunk, Observations, prepare
 
 _SIGNIFICANT = 3.0
 _OCCUPANCY = 0.25
 
 
 class Residuals:
-    """Sums of residuals over the cells of a tree's finest level, and over their 2**d parts."""
+    """Sums of residuals over the cells of a tree's finest level, and over their 2**d parts; an accumulator."""
 
     def __init__(self, field: Field, columns: int):
         tree = field.tree
@@ -30,28 +30,26 @@ class Residuals:
         self._squares = np.zeros((blocks, cells))
         self.number = np.zeros((blocks, cells), dtype=np.int64)
 
-    def add(self, chunk: Chunk) -> None:
+    def add(self, chunk: Observations, first: int) -> None:
         """Add the residuals of a chunk."""
         tree = self.field.tree
-        block, cell = tree.locate(chunk.points)
+        ready = prepare(chunk, tree.box, self.field.offset)
+        block, cell = tree.locate(ready.points)
         order, start = loops.sort_by_block(block, len(tree.coords))
-        residuals = chunk.observations[:, :, 0] - self._fitted(chunk)
+        residuals = ready.observations[:, :, 0] - _fitted(self.field, ready)
         loops.add_residuals(
-            residuals, chunk.weights, chunk.points, order, start, tree.level_start[tree.depth], cell, 2.0**tree.depth,
-            tree.box.dimension, self.number, self._sums, self._weights, self._squares,
+            residuals, ready.weights, ready.points, order, start, tree.level_start[tree.depth], cell, 2.0**tree.depth,
+            self.number, self._sums, self._weights, self._squares,
         )  # fmt: skip
 
-    def _fitted(self, chunk: Chunk) -> np.ndarray:
-        d = self.field.dimension
-        parts = []
-        if chunk.values_first >= 0:
-            parts.append(self.field._derivatives(chunk.points, [()]))
-        if chunk.gradients_first >= 0:
-            parts.append(self.field._derivatives(chunk.points, [(a,) for a in range(d)]) * self.field.tree.box.scale)
-        return np.concatenate(parts, axis=1)
+    def merge(self, other: Residuals) -> None:
+        """Add the sums over later chunks."""
+        for name in ("_sums", "_weights", "_squares", "number"):
+            getattr(self, name).__iadd__(getattr(other, name))
 
-    def structured(self) -> np.ndarray:
-        """Blocks whose residuals agree among neighbours more than noise does, at the scale of cells or of their parts.
+    def structured(self, negligible: float) -> np.ndarray:
+        """Blocks whose residuals agree among neighbours more than noise does, at the scale of cells or of their
+        parts, and whose mean square is not ``negligible``.
 
         Blocks with hardly more than one point in a cell are as fine as the sampling, and not among them.
         """
@@ -66,7 +64,30 @@ class Residuals:
             groups = np.count_nonzero(weights, axis=(1, 2))
             freedom = self.number.sum(axis=1) - groups
             found |= _exceeds(means, groups, self._squares.sum(axis=1) - means, freedom)
-        return found & (freedom > _OCCUPANCY * groups)
+        number = self.number.sum(axis=1)
+        return found & self.dense() & (self._squares.sum(axis=1) > negligible * number)
+
+    def dense(self) -> np.ndarray:
+        """Blocks with more than about one point in an occupied cell."""
+        cells = np.count_nonzero(self.number, axis=1)
+        return self.number.sum(axis=1) > (1 + _OCCUPANCY) * self._sums.shape[2] * cells
+
+
+def residuals_of(field: Field, observations: Observations) -> tuple[np.ndarray, np.ndarray]:
+    """Observed minus fitted, and the weights, a column for each number observed at a point."""
+    ready = prepare(observations, field.tree.box, field.offset)
+    return ready.observations[:, :, 0] - _fitted(field, ready), ready.weights
+
+
+def _fitted(field: Field, chunk: Chunk) -> np.ndarray:
+    """What a field without its offset has for the numbers observed, by scaled coordinates."""
+    parts = []
+    if chunk.first[0] >= 0:
+        parts.append(field.derivatives(chunk.points, [()]))
+    if chunk.first[1] >= 0:
+        slopes = [(axis,) for axis in range(field.dimension)]
+        parts.append(field.derivatives(chunk.points, slopes) * field.tree.box.scale)
+    return np.concatenate(parts, axis=1)
 
 
 def _exceeds(between: np.ndarray, groups: np.ndarray, within: np.ndarray, freedom: np.ndarray) -> np.ndarray:

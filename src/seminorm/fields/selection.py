@@ -1,76 +1,103 @@
-"""Choosing alpha by generalised cross-validation, with a stochastic estimate of the trace."""
+"""Choosing alpha: generalised cross-validation with a stochastic trace, or held-out observations."""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
 
-from . import _numba as loops
-from .system import System
+from .sources import Observations
+from .system import System, collapse
+from .threads import dot
+
+_PROBE_TOL = 1e-2
+_NEARLY_ALL = 1 - 1e-9
 
 
 @dataclass(frozen=True)
 class Score:
-    """GCV at one alpha: the score, the effective number of parameters and the residual sum of squares."""
+    """A criterion at one alpha; for GCV also the effective number of parameters."""
 
     alpha: float
     score: float
-    trace: float
-    rss: float
+    trace: float | None = None
 
 
-class Selection:
-    """GCV along alpha for one system, whose right-hand sides 1, 2, ... belong to probes of unit variance.
+class Selection(ABC):
+    """A criterion along alpha for one system, with warm starts from one alpha to the next."""
 
-    V(alpha) = n RSS / (n - tr H)^2, with tr H estimated by the mean of z' H z over the probes z.
-    """
-
-    def __init__(self, system: System, x: np.ndarray, *, number: int, square_sum: float, tol: float, max_iter: int):
-        self.system, self.number, self.square_sum = system, number, square_sum
-        self.x = [x] + [np.zeros_like(x) for _ in system.right[1:]]
-        self.tol, self.max_iter = tol, max_iter
+    def __init__(self, system: System, x: np.ndarray, *, tol: float, max_iter: int):
+        self.system, self.x, self.tol, self.max_iter = system, x, tol, max_iter
         self.scores: dict[float, Score] = {}
 
+    @abstractmethod
+    def _score(self, alpha: float) -> Score: ...
+
     def score(self, alpha: float) -> Score:
-        """Solve at one alpha, starting from the last solutions."""
+        """The criterion at one alpha; computed once."""
         if alpha not in self.scores:
-            _, rss = self.system.solve_to_noise(alpha, self.x[0], self.square_sum, tol=self.tol, max_iter=self.max_iter)
-            for side, x in enumerate(self.x[1:], start=1):
-                self.system.solve(alpha, x, side=side, tol=1e-2, max_iter=self.max_iter)
-            probes = range(1, len(self.x))
-            trace = sum(loops.dot(self.system.right[k], self.x[k]) for k in probes) / len(probes)
-            trace = min(trace, self.number * (1 - 1e-9))
-            value = self.number * rss / (self.number - trace) ** 2
-            self.scores[alpha] = Score(alpha, value, trace, rss)
+            self.scores[alpha] = self._score(alpha)
         return self.scores[alpha]
 
-    def minimise(self, start: float, low: float, high: float, step: float = 1.0) -> Score:
-        """Walk along alpha in steps of ``step`` decades from start to the lowest score, then one step of a parabola."""
-        start = min(max(start, low), high)
-        factor = 10.0**step
-        best = self.score(start)
-        if best.score == 0.0:
-            return best
-        for direction in (1 / factor, factor):
-            while low <= best.alpha * direction <= high:
-                trial = self.score(best.alpha * direction)
+    def minimise(self, start: float, low: float, high: float) -> Score:
+        """Walk along alpha in decades from start to the lowest score, then one step of a parabola."""
+        best = self.score(min(max(start, low), high))
+        for factor in (0.1, 10.0):
+            while low <= best.alpha * factor <= high:
+                trial = self.score(best.alpha * factor)
                 if trial.score >= best.score:
                     break
                 best = trial
-        return self._parabola(best, factor)
+        return self._parabola(best)
 
-    def _parabola(self, best: Score, factor: float) -> Score:
-        left, right = (self.scores.get(best.alpha * f) for f in (1 / factor, factor))
-        if left is None or right is None:
+    def _parabola(self, best: Score) -> Score:
+        left, right = (self.scores.get(best.alpha * factor) for factor in (0.1, 10.0))
+        if left is None or right is None or min(left.score, best.score, right.score) <= 0.0:
             return best
-        a, b, c = (math.log(s.score) for s in (left, best, right))
+        a, b, c = (math.log(score.score) for score in (left, best, right))
         bend = a - 2 * b + c
-        if bend <= 0.0:
-            return best
-        shift = 0.5 * (a - c) / bend
+        shift = 0.5 * (a - c) / bend if bend > 0.0 else 0.0
         if abs(shift) < 0.1:
             return best
-        trial = self.score(best.alpha * factor**shift)
+        trial = self.score(best.alpha * 10.0**shift)
         return trial if trial.score < best.score else best
+
+    def path(self) -> list[Score]:
+        """All scores, by alpha."""
+        return sorted(self.scores.values(), key=lambda score: score.alpha)
+
+
+class CrossValidation(Selection):
+    """V(alpha) = n RSS / (n - tr H)^2, with tr H estimated by the mean of z' H z over the system's probes z."""
+
+    def __init__(self, system: System, x: np.ndarray, *, tol: float, max_iter: int):
+        super().__init__(system, x, tol=tol, max_iter=max_iter)
+        self._probes = [np.zeros_like(x) for _ in range(system.probes)]
+
+    def _score(self, alpha: float) -> Score:
+        _, rss = self.system.solve_to_noise(alpha, self.x, tol=self.tol, max_iter=self.max_iter)
+        n, trace = self.system.number, 0.0
+        for side, x in enumerate(self._probes, start=1):
+            self.system.solve(alpha, x, side=side, tol=_PROBE_TOL, max_iter=self.max_iter)
+            trace += dot(self.system.right[side], x) / len(self._probes)
+        trace = min(trace, n * _NEARLY_ALL)
+        return Score(alpha, n * rss / (n - trace) ** 2, trace)
+
+
+class HeldOut(Selection):
+    """The weighted mean of squared errors at observations that the system has not seen."""
+
+    def __init__(self, system: System, x: np.ndarray, held_out: Observations, *, tol: float, max_iter: int):
+        super().__init__(system, x, tol=tol, max_iter=max_iter)
+        self._held_out = held_out
+
+    def _score(self, alpha: float) -> Score:
+        from .field import Field
+        from .refinement import residuals_of
+
+        self.system.solve_to_noise(alpha, self.x, tol=self.tol, max_iter=self.max_iter)
+        field = Field(self.system.tree, collapse(self.system.tree, self.x), self.system.energy.order, self.system.mean)
+        residuals, weights = residuals_of(field, self._held_out)
+        return Score(alpha, float((weights * residuals**2).sum() / weights.sum()))

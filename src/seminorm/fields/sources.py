@@ -6,8 +6,7 @@ A source is read several times: for its extent and a sample, then once for each 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -50,15 +49,24 @@ class Chunk(NamedTuple):
         What is observed; a last axis for several right-hand sides that share points and weights.
     weights : array (n, columns)
         Zero for what is not observed.
-    values_first, gradients_first : int
+    first : pair of int
         Columns of the value and of the gradient's first component, -1 for none.
     """
 
     points: np.ndarray
     observations: np.ndarray
     weights: np.ndarray
-    values_first: int
-    gradients_first: int
+    first: tuple[int, int]
+
+
+class Accumulator(Protocol):
+    """A sum over observations: chunks are added, partial sums merged."""
+
+    def add(self, chunk: Observations, first: int) -> None:
+        """Add a chunk whose first observation has the number ``first``."""
+
+    def merge(self, other) -> None:
+        """Add the sum over later chunks."""
 
 
 class Source:
@@ -74,90 +82,118 @@ class Source:
         self._read = read
 
     @classmethod
-    def of(cls, data, y=None, sample_weight=None, gradients=None, gradient_weight=None) -> Source:
-        """A source from arrays, from a callable that returns an iterator of chunks, or from a list of chunks or files.
+    def of(
+        cls, X, y=None, sample_weight=None, gradients=None, gradient_weight=None, *, chunk_points: int = CHUNK_POINTS
+    ):
+        """A source from arrays, from a callable that returns an iterator of chunks, from a list of chunks or files,
+        or from Dask arrays.
 
-        A chunk is an :class:`Observations`, a tuple in its order, a dict with its names, or the path of an npz file with
-        these names. Arrays may be memory-mapped: they are read a chunk at a time.
+        A chunk is an :class:`Observations`, a tuple in its order, a dict with its names, or the path of an npz file
+        with these names. Arrays may be memory-mapped: they are read a chunk at a time.
         """
-        if isinstance(data, Source):
-            return data
-        if callable(data):
-            return cls(lambda: map(_as_observations, data()))
-        if isinstance(data, (list, tuple)) and len(data) and _is_chunk(data[0]):
-            return cls(lambda: map(_as_observations, data))
-        arrays = Observations(data, y, sample_weight, gradients, gradient_weight)
-        return cls(lambda: _slices(arrays))
+        if isinstance(X, Source):
+            return X
+        if callable(X):
+            return cls(lambda: map(_as_observations, X()))
+        if isinstance(X, (list, tuple)) and len(X) and is_chunk(X[0]):
+            return cls(lambda: map(_as_observations, X))
+        arrays = Observations(X, y, sample_weight, gradients, gradient_weight)
+        if hasattr(X, "dask"):
+            from .dask_source import DaskSource
+
+            return DaskSource(arrays)
+        return cls(lambda: _slices(arrays, chunk_points))
 
     def __iter__(self) -> Iterator[Observations]:
         for number, chunk in enumerate(self._read()):
-            yield _checked(chunk, number)
+            yield checked(chunk, f" of chunk {number}" if number else "")
+
+    def accumulate(self, make: Callable[[], Accumulator]):
+        """The accumulator ``make()`` after all chunks were added to it."""
+        total, first = make(), 0
+        for chunk in self:
+            total.add(chunk, first)
+            first += len(chunk.X)
+        return total
 
 
-@dataclass(frozen=True)
 class Summary:
-    """What one reading of a source tells.
+    """Extent, mean and a sample of observations; an accumulator.
 
     Attributes
     ----------
     low, high : arrays (d,)
         Extent of the points with weight.
-    n_points : int
-    n_values, n_components : int
-        Number of observed values and gradient components.
-    mean : float
-        Weighted mean of the values, 0 without values.
-    sample : Observations
-        Some of the points, all if there are few.
-    sampled : float
-        The fraction of points in the sample.
+    n_points, n_observations : int
+        Number of points, and of observed values and gradient components.
+    columns : int
+        Numbers that may be observed at a point.
     """
 
-    low: np.ndarray
-    high: np.ndarray
-    n_points: int
-    n_values: int
-    n_components: int
-    mean: float
-    sample: Observations
-    sampled: float
+    def __init__(self, sample_size: int):
+        self.low = self.high = None
+        self.n_points = self.n_observations = self.columns = 0
+        self._weight_sum = self._value_sum = 0.0
+        self._kept: list[tuple[np.ndarray, Observations]] = []
+        self._size, self._threshold = sample_size, np.uint64(2**64 - 1)
 
-
-def summarize(source: Source, sample_size: int) -> Summary:
-    """Read a source once. The sample does not depend on how the source is cut into chunks."""
-    low = high = None
-    n_points = n_values = n_components = 0
-    weight_sum = value_sum = 0.0
-    kept: list[tuple[np.ndarray, Observations]] = []
-    held, threshold = 0, 2**64 - 1
-    for chunk in source:
-        numbers = np.arange(n_points, n_points + len(chunk.X), dtype=np.uint64)
-        n_points += len(chunk.X)
+    def add(self, chunk: Observations, first: int) -> None:
+        """Add a chunk."""
+        self.n_points += len(chunk.X)
         weight, slope_weight = weights_of(chunk)
         used = (weight > 0) | (slope_weight > 0).any(axis=1)
+        self.columns = (chunk.y is not None) + (chunk.X.shape[1] if chunk.gradients is not None else 0)
         if not used.any():
-            continue
+            return
         X = chunk.X if used.all() else chunk.X[used]
-        low = X.min(axis=0) if low is None else np.minimum(low, X.min(axis=0))
-        high = X.max(axis=0) if high is None else np.maximum(high, X.max(axis=0))
-        n_values += int(np.count_nonzero(weight))
-        n_components += int(np.count_nonzero(slope_weight))
+        self._extend(X.min(axis=0), X.max(axis=0))
+        self.n_observations += int(np.count_nonzero(weight)) + int(np.count_nonzero(slope_weight))
         if chunk.y is not None:
-            weight_sum += float(weight.sum())
-            value_sum += float((weight * np.where(weight > 0, chunk.y, 0.0)).sum())
-        draw = scrambled(numbers)
-        chosen = used & (draw <= threshold)
-        kept.append((draw[chosen], _take(chunk, chosen)))
-        held += int(chosen.sum())
-        while held > sample_size:
-            threshold //= 2
-            kept = [(draw[draw <= threshold], _take(part, draw <= threshold)) for draw, part in kept]
-            held = sum(len(draw) for draw, _ in kept)
-    if low is None:
-        raise ValueError("there is no observation with a positive weight: give at least one value or gradient.")
-    mean = value_sum / weight_sum if weight_sum > 0 else 0.0
-    sample = _joined([part for _, part in kept])
-    return Summary(low, high, n_points, n_values, n_components, mean, sample, len(sample.X) / n_points)
+            self._weight_sum += float(weight.sum())
+            self._value_sum += float((weight * np.where(weight > 0, chunk.y, 0.0)).sum())
+        draw = scrambled(np.arange(first, first + len(chunk.X), dtype=np.uint64))
+        chosen = used & (draw <= self._threshold)
+        self._kept.append((draw[chosen], _take(chunk, chosen)))
+        self._thin()
+
+    def merge(self, other: Summary) -> None:
+        """Add the sum over later chunks."""
+        if other.low is not None:
+            self._extend(other.low, other.high)
+        for name in ("n_points", "n_observations", "_weight_sum", "_value_sum"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.columns = max(self.columns, other.columns)
+        self._threshold = min(self._threshold, other._threshold)
+        self._kept += other._kept
+        self._thin()
+
+    @property
+    def mean(self) -> float:
+        """Weighted mean of the values, 0 without values."""
+        return self._value_sum / self._weight_sum if self._weight_sum > 0 else 0.0
+
+    @property
+    def n_sample(self) -> int:
+        """Number of points in the sample."""
+        return sum(len(draw) for draw, _ in self._kept)
+
+    def sample(self, number: int) -> Observations:
+        """Some of the points in pseudo-random order, whatever the chunks were: the first ``number`` of the sample."""
+        if not hasattr(self, "_sample"):
+            order = np.argsort(np.concatenate([draw for draw, _ in self._kept]), kind="stable")
+            self._sample = _take(_joined([part for _, part in self._kept]), order)
+        return _take(self._sample, slice(0, number))
+
+    def _extend(self, low: np.ndarray, high: np.ndarray) -> None:
+        self.low = low if self.low is None else np.minimum(self.low, low)
+        self.high = high if self.high is None else np.maximum(self.high, high)
+
+    def _thin(self) -> None:
+        while self.n_sample > self._size:
+            self._threshold //= np.uint64(2)
+            self._kept = [
+                (draw[draw <= self._threshold], _take(part, draw <= self._threshold)) for draw, part in self._kept
+            ]
 
 
 def weights_of(chunk: Observations) -> tuple[np.ndarray, np.ndarray]:
@@ -189,11 +225,13 @@ def prepare(chunk: Observations, box: Box, mean: float, probes: np.ndarray | Non
         # a derivative by x / scale is scale times the derivative by x
         columns.append(np.nan_to_num(chunk.gradients) * box.scale)
         weights.append(slope_weight / box.scale**2)
+    if not columns:
+        raise ValueError("y and gradients are both missing: give at least one of them.")
     observations, weights = np.concatenate(columns, axis=1)[:, :, None], np.concatenate(weights, axis=1)
     if probes is not None:
         root = np.sqrt(weights)[:, :, None]
         observations = np.concatenate([observations, probes / np.where(root > 0, root, 1.0)], axis=2)
-    return Chunk(np.ascontiguousarray(box.coordinates(chunk.X)), observations, weights, values_first, gradients_first)
+    return Chunk(np.ascontiguousarray(box.coordinates(chunk.X)), observations, weights, (values_first, gradients_first))
 
 
 def scrambled(numbers: np.ndarray) -> np.ndarray:
@@ -204,8 +242,11 @@ def scrambled(numbers: np.ndarray) -> np.ndarray:
     return z ^ (z >> np.uint64(31))
 
 
-def _is_chunk(item) -> bool:
-    return isinstance(item, (Observations, dict, str)) or hasattr(item, "__fspath__") or isinstance(item, tuple)
+def is_chunk(item) -> bool:
+    """Whether an item of a list is a chunk of observations, rather than a row of numbers."""
+    if isinstance(item, tuple) and not isinstance(item, Observations):
+        return len(item) > 0 and np.ndim(item[0]) == 2
+    return isinstance(item, (Observations, dict, str)) or hasattr(item, "__fspath__")
 
 
 def _as_observations(item) -> Observations:
@@ -225,16 +266,15 @@ def _as_observations(item) -> Observations:
     return Observations(*item)
 
 
-def _slices(arrays: Observations) -> Iterator[Observations]:
+def _slices(arrays: Observations, chunk_points: int) -> Iterator[Observations]:
     n = len(arrays.X)
-    for begin in range(0, max(n, 1), CHUNK_POINTS):
-        rows = slice(begin, begin + CHUNK_POINTS)
+    for begin in range(0, max(n, 1), chunk_points):
+        rows = slice(begin, begin + chunk_points)
         yield Observations(*(part if part is None or np.ndim(part) == 0 else part[rows] for part in arrays))
 
 
-def _checked(chunk: Observations, number: int) -> Observations:
-    """Arrays of floats in matching shapes, finite; errors name the chunk."""
-    where = f" of chunk {number}" if number else ""
+def checked(chunk: Observations, where: str = "") -> Observations:
+    """Arrays of floats in matching shapes, finite; errors say where."""
     X = np.asarray(chunk.X, dtype=float)
     if X.ndim != 2 or not 1 <= X.shape[1] <= 4:
         raise ValueError(f"X{where} must have shape (n, d) with 1 <= d <= 4, got {X.shape}.")
@@ -251,22 +291,24 @@ def _checked(chunk: Observations, number: int) -> Observations:
         elif part is not None and name in ("y", "gradients"):
             raise ValueError(f"{name}{where} must have shape {shape}, got a single number.")
         parts.append(part)
-    checked = Observations(*parts)
+    result = Observations(*parts)
     if not np.isfinite(X).all():
-        raise ValueError(f"X{where} has {np.count_nonzero(~np.isfinite(X).all(axis=1))} rows with NaN or infinity: remove them.")
+        raise ValueError(
+            f"X{where} has {np.count_nonzero(~np.isfinite(X).all(axis=1))} rows with NaN or infinity: remove them."
+        )
     for name in ("sample_weight", "gradient_weight"):
-        part = getattr(checked, name)
+        part = getattr(result, name)
         if part is not None and not (np.isfinite(part).all() and np.min(part, initial=0.0) >= 0.0):
             raise ValueError(f"{name}{where} must be finite and not negative.")
-    weight, _ = weights_of(checked)
-    if checked.y is not None and not np.isfinite(checked.y[weight > 0]).all():
+    weight, _ = weights_of(result)
+    if result.y is not None and not np.isfinite(result.y[weight > 0]).all():
         raise ValueError(f"y{where} has NaN or infinity: remove these points or give them sample_weight 0.")
-    if checked.gradients is not None and np.isinf(checked.gradients).any():
+    if result.gradients is not None and np.isinf(result.gradients).any():
         raise ValueError(f"gradients{where} have infinite components: mark what is not observed by NaN.")
-    return checked
+    return result
 
 
-def _take(chunk: Observations, rows: np.ndarray) -> Observations:
+def _take(chunk: Observations, rows) -> Observations:
     return Observations(*(part if part is None or np.ndim(part) == 0 else part[rows] for part in chunk))
 
 

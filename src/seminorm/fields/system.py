@@ -8,6 +8,7 @@ preconditioner (BPX), whose number of steps does not grow with the depth.
 from __future__ import annotations
 
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg, sparse
@@ -15,7 +16,8 @@ from scipy import linalg, sparse
 from ..operators.bsplines import cell_energy, cell_products, derivative_pieces, pieces
 from ..solvers.conjugate_gradients import Outcome, conjugate_gradients
 from . import _numba as loops
-from .sources import Chunk
+from .sources import Observations, prepare, scrambled
+from .threads import dot, threads_for
 from .tree import Tree
 
 _FINEST_TOL = 1e-8
@@ -44,10 +46,7 @@ class Energy:
         blocks, lines = np.nonzero((kind == 0) & covered.any(axis=2))
         kind[blocks, lines] = 2 + np.arange(len(blocks), dtype=np.int32)
         edge = np.zeros((len(blocks), len(tables.offset), tables.side))
-        loops.edge_stencils(
-            blocks, lines, tree.neighbours, tables.pad_slot, tables.pad_node, tables.centre, tables.digits, tables.pairs,
-            tables.side, tables.degree, tree.leaf, self.cell, edge,
-        )  # fmt: skip
+        loops.edge_stencils(blocks, lines, tree.links, tables, tree.leaf, self.cell, edge)
         return kind, edge
 
     def __call__(self, collapsed: np.ndarray) -> float:
@@ -55,104 +54,141 @@ class Energy:
         image = np.empty_like(collapsed)
         nothing = np.zeros((0, len(self.inner), self.tree.layout.side))
         _apply_leaves(self, collapsed, self.factors, np.zeros((1, 1), dtype=np.int32), nothing, False, image)
-        return loops.dot(collapsed, image)
+        return dot(collapsed, image)
 
 
 def _apply_leaves(energy: Energy, x, factors, data_line, data, use_data, y) -> None:
-    tree, tables = energy.tree, energy.tree.layout
-    loops.apply(
-        x, factors, tree.level_of, tree.neighbours, tables.pad_slot, tables.pad_node, tables.centre, tables.offset,
-        tables.side, energy.kind, energy.edge, energy.inner, data_line, data, use_data, y,
-    )  # fmt: skip
+    tree = energy.tree
+    with threads_for(x.size):
+        loops.apply(
+            x, factors, tree.links, tree.layout, energy.kind, energy.edge, energy.inner, data_line, data, use_data, y
+        )
 
 
 def collapse(tree: Tree, x: np.ndarray) -> np.ndarray:
     """Coefficients of all levels as coefficients on the leaves: each level with the refined coarser ones added."""
     x = x.copy()
-    tables = tree.layout
     for level in range(1, tree.depth + 1):
-        first, last = tree.level_start[level], tree.level_start[level + 1]
-        loops.prolong_add(
-            x, first, last, tree.parent, tree.half, tree.neighbours, tables.pad_slot, tables.pad_node,
-            tables.coarse_base, tables.coarse_class, tables.coarse_offset, tables.coarse_weight,
-        )  # fmt: skip
+        own = tree.blocks(level)
+        with threads_for(x[own].size):
+            loops.prolong_add(x, own.start, own.stop, tree.links, tree.layout)
     return x
 
 
 def gather(tree: Tree, x: np.ndarray) -> np.ndarray:
     """The transpose of :func:`collapse`, in place: inner products with the functions of all levels."""
-    tables = tree.layout
     for level in range(tree.depth - 1, -1, -1):
-        first, last = tree.level_start[level], tree.level_start[level + 1]
-        loops.restrict_add(
-            x, first, last, tree.finer, tables.fine_slot, tables.fine_node, tables.fine_base, tables.fine_offset, tables.fine_weight
-        )
+        own = tree.blocks(level)
+        with threads_for(4 * x[own].size):
+            loops.restrict_add(x, own.start, own.stop, tree.links, tree.layout)
     x *= tree.active
     return x
 
 
+class Preconditioner(NamedTuple):
+    """Diagonal scaling on every level, an almost exact solution on the coarsest."""
+
+    inverse: np.ndarray
+    root: slice
+    active: np.ndarray
+    coarse: np.ndarray
+
+    def __call__(self, r: np.ndarray) -> np.ndarray:
+        z = r * self.inverse
+        z[self.root][self.active] = self.coarse @ r[self.root][self.active]
+        return z
+
+
 class System:
-    """Energy and data of a tree. Data are added in chunks; then the system is solved for one alpha after the other.
+    """Energy and data of a tree; an accumulator of observations. When closed, it is solved for one alpha after the
+    other.
 
     Parameters
     ----------
     tree : Tree
     order : int
         Of the semi-norm.
-    sides : int
-        Number of right-hand sides.
+    mean : float
+        Subtracted from all values.
+    probes : int
+        Number of right-hand sides besides that of the data, made of random signs for every observation (fixed by its
+        number): they estimate traces.
+
+    Attributes
+    ----------
+    number : int
+        Number of observations.
+    square_sum : float
+        Their weighted sum of squares.
+    right : array (1 + probes, blocks, functions)
+        Right-hand sides for the functions of all levels; ``leaf_right`` is the same for collapsed coefficients.
     """
 
-    def __init__(self, tree: Tree, order: int, sides: int = 1):
-        self.tree, self.energy = tree, Energy(tree, order)
-        shape = tree.active.shape
-        side = tree.layout.side
+    def __init__(self, tree: Tree, order: int, mean: float = 0.0, probes: int = 0):
+        self.tree, self.energy, self.mean, self.probes = tree, Energy(tree, order), mean, probes
+        shape, side = tree.active.shape, tree.layout.side
         self._data_line = np.full((shape[0], shape[1] // side), -1, dtype=np.int32)
         self._lines = 0
         self._data = np.zeros((0, len(tree.layout.offset), side))
         self.value_weight, self.gradient_weight = np.zeros(shape), np.zeros(shape)
-        self.leaf_right = np.zeros((sides, *shape))
-        self._closed = False
+        self.leaf_right = np.zeros((1 + probes, *shape))
+        self.number, self.square_sum = 0, 0.0
+        self._kept = self._coarse_parts = None
 
     # -- data ------------------------------------------------------------------------------------------------------
 
-    def add(self, chunk: Chunk) -> None:
+    def add(self, chunk: Observations, first: int) -> None:
         """Add the normal equations of a chunk of observations."""
-        tree, tables = self.tree, self.tree.layout
-        block, cell = tree.locate(chunk.points)
+        ready = prepare(chunk, self.tree.box, self.mean, _signs(chunk, first, self.probes) if self.probes else None)
+        self.number += int(np.count_nonzero(ready.weights))
+        self.square_sum += float((ready.weights * ready.observations[:, :, 0] ** 2).sum())
+        tree = self.tree
+        block, cell = tree.locate(ready.points)
         order, start = loops.sort_by_block(block, len(tree.coords))
-        used = loops.new_lines(block, cell, tree.neighbours, tables.digits, tables.side, self._data_line, self._lines)
-        self._grow(used)
+        self._grow(loops.new_lines(block, cell, tree.links, tree.layout, self._data_line, self._lines))
         slopes = derivative_pieces(tree.degree, 1)[1]
-        factors = 2.0 ** np.arange(tree.depth + 1)
         occupied = np.flatnonzero(np.diff(start))
         parity = (tree.coords[occupied] % 2) @ (2 ** np.arange(tree.box.dimension))
         for colour in range(2**tree.box.dimension):
             loops.add_data(
-                chunk.points, chunk.observations, chunk.weights, order, start, occupied[parity == colour], cell, factors,
-                self.energy.spacings, tree.coords, tree.level_of, tree.neighbours, tables.digits, tables.pairs, tables.side,
-                pieces(tree.degree), slopes, chunk.values_first, chunk.gradients_first, self._data_line, self._data, self.leaf_right,
+                ready.points, ready.observations, ready.weights, order, start, occupied[parity == colour], cell,
+                self.energy.spacings, tree.links, tree.layout, pieces(tree.degree), slopes, ready.first, self._data_line,
+                self._data, self.leaf_right,
             )  # fmt: skip
-        loops.add_cell_weights(
-            chunk.weights, order, start, cell, chunk.values_first, chunk.gradients_first, self.value_weight, self.gradient_weight
-        )
+        loops.add_cell_weights(ready.weights, order, start, cell, ready.first, self.value_weight, self.gradient_weight)
+
+    def merge(self, other: System) -> None:
+        """Add the sums over later observations."""
+        blocks, lines = np.nonzero(other._data_line >= 0)
+        missing = self._data_line[blocks, lines] < 0
+        fresh = self._lines + np.arange(np.count_nonzero(missing), dtype=np.int32)
+        self._data_line[blocks[missing], lines[missing]] = fresh
+        self._grow(self._lines + len(fresh))
+        self._data[self._data_line[blocks, lines]] += other._data[other._data_line[blocks, lines]]
+        self.value_weight += other.value_weight
+        self.gradient_weight += other.gradient_weight
+        self.leaf_right += other.leaf_right
+        self.number += other.number
+        self.square_sum += other.square_sum
 
     def _grow(self, used: int) -> None:
         if used > len(self._data):
-            grown = np.zeros((max(used, min(2 * len(self._data), self._data_line.size)), *self._data.shape[1:]))
+            room = max(used, min(2 * len(self._data), self._data_line.size))
+            grown = np.zeros((room, *self._data.shape[1:]))
             grown[: self._lines] = self._data[: self._lines]
             self._data = grown
         self._lines = used
 
-    def close(self) -> None:
-        """No more data: sums over levels are made."""
-        tree, tables = self.tree, self.tree.layout
+    def close(self) -> System:
+        """No more data: sums over levels are made. Returns the system."""
+        tree = self.tree
         for sums in (self.value_weight, self.gradient_weight):
             for level in range(tree.depth - 1, -1, -1):
-                first, last = tree.level_start[level], tree.level_start[level + 1]
-                loops.add_to_parents(sums, first, last, tree.children, tables.node_coords, tables.side)
+                own = tree.blocks(level)
+                with threads_for(sums[own].size):
+                    loops.add_to_parents(sums, own.start, own.stop, tree.links, tree.layout)
         self.right = np.stack([gather(tree, side.copy()) for side in self.leaf_right])
-        self._closed = True
+        return self
 
     # -- the operator ----------------------------------------------------------------------------------------------
 
@@ -169,82 +205,89 @@ class System:
         _apply_leaves(self.energy, collapsed, np.zeros(self.tree.depth + 1), self._data_line, self._data, True, image)
         return image
 
-    def preconditioner(self, alpha: float):
-        """Diagonal scaling on every level, an almost exact solution on the coarsest."""
-        tree = self.tree
-        scale = self._diagonal(alpha)
-        inverse = np.where(tree.active & (scale > 0.0), 1.0 / np.where(scale > 0.0, scale, 1.0), 0.0)
-        coarse = self._coarse_factor(alpha)
-        root = tree.blocks(0)
-        active = tree.active[root]
+    def data_diagonal(self) -> np.ndarray:
+        """Diagonal of the data part, on the leaves."""
+        middle = self._data[:, self._data.shape[1] // 2]
+        out = np.zeros((*self._data_line.shape, self.tree.layout.side))
+        known = self._data_line >= 0
+        out[known] = middle[self._data_line[known]]
+        return out.reshape(self.tree.active.shape)
 
-        def precondition(r: np.ndarray) -> np.ndarray:
-            z = r * inverse
-            z[root][active] = coarse @ r[root][active]
-            return z
-
-        return precondition
+    def preconditioner(self, alpha: float) -> Preconditioner:
+        """For one alpha; the last one is kept."""
+        if self._kept is None or self._kept[0] != alpha:
+            scale, active = self._diagonal(alpha), self.tree.active
+            inverse = np.where(active & (scale > 0.0), 1.0 / np.where(scale > 0.0, scale, 1.0), 0.0)
+            root = self.tree.blocks(0)
+            self._kept = (alpha, Preconditioner(inverse, root, active[root], self._coarse_inverse(alpha)))
+        return self._kept[1]
 
     def solve(self, alpha: float, x: np.ndarray, *, side: int = 0, tol: float, max_iter: int) -> Outcome:
         """Solve for one right-hand side, starting from x and overwriting it."""
-        precondition = self._preconditioners(alpha)
+        return self.solve_for(alpha, self.right[side], x, tol=tol, max_iter=max_iter)
+
+    def solve_for(self, alpha: float, right: np.ndarray, x: np.ndarray, *, tol: float, max_iter: int) -> Outcome:
+        """Solve for any right-hand side that was gathered from the leaves."""
+        precondition = self.preconditioner(alpha)
         return conjugate_gradients(
-            lambda v: self.apply(v, alpha), precondition, loops.dot, self.right[side], x, tol=tol, max_iter=max_iter
+            lambda v: self.apply(v, alpha), precondition, dot, right, x, tol=tol, max_iter=max_iter
         )
 
-    def solve_to_noise(self, alpha: float, x: np.ndarray, square_sum: float, *, tol: float, max_iter: int) -> tuple[Outcome, float]:
-        """Solve for the first right-hand side until the error is small against what the field leaves of the data.
+    def solve_to_noise(self, alpha: float, x: np.ndarray, *, tol: float, max_iter: int) -> tuple[Outcome, float]:
+        """Solve for the data until the error is small against what the field leaves of them.
 
-        Returns the outcome and the residual sum of squares; ``square_sum`` is that of f = 0. A residual of ``tol`` makes an
-        error of about ``tol**2 * square_sum`` in it.
+        Returns the outcome and the residual sum of squares. A residual of ``tol`` makes an error of about ``tol**2``
+        times the square sum of the data in it.
         """
-        floor = np.finfo(float).eps * square_sum
+        floor = np.finfo(float).eps * self.square_sum
         while True:
             outcome = self.solve(alpha, x, tol=tol, max_iter=max_iter)
-            rss = max(self.residual_square_sum(x, square_sum), floor)
-            enough = 0.1 * np.sqrt(rss / square_sum) if square_sum > 0.0 else 1.0
+            rss = max(self.residual_square_sum(x), floor)
+            enough = 0.1 * np.sqrt(rss / self.square_sum) if self.square_sum > 0.0 else 1.0
             if not outcome.converged or outcome.residual <= enough or tol < _FINEST_TOL:
                 return outcome, rss
             tol = min(enough, 0.3 * tol)
 
-    def residual_square_sum(self, x: np.ndarray, square_sum: float) -> float:
+    def residual_square_sum(self, x: np.ndarray) -> float:
         """Weighted sum of squared residuals, from that of the data alone and the normal equations."""
         u = collapse(self.tree, x)
-        return square_sum - 2 * loops.dot(self.leaf_right[0], u) + loops.dot(u, self.data_form(u))
-
-    def _preconditioners(self, alpha: float):
-        if getattr(self, "_kept", (None, None))[0] != alpha:
-            self._kept = (alpha, self.preconditioner(alpha))
-        return self._kept[1]
+        return self.square_sum - 2 * dot(self.leaf_right[0], u) + dot(u, self.data_form(u))
 
     def _diagonal(self, alpha: float) -> np.ndarray:
         tree, tables = self.tree, self.tree.layout
         squares, slopes = (np.diag(cell_products(tree.degree, k)) for k in (0, 1))
         d = tree.box.dimension
-        mean_square = squares[tables.digits].prod(axis=1)
-        mean_slope = sum(
-            np.where(np.arange(d) == axis, slopes[tables.digits], squares[tables.digits]).prod(axis=1) for axis in range(d)
-        )
+        means = np.zeros(
+            (2, len(tables.digits))
+        )  # over a cell, of the functions squared and of their gradients squared
+        means[0] = squares[tables.digits].prod(axis=1)
+        for axis in range(d):
+            means[1] += np.where(np.arange(d) == axis, slopes[tables.digits], squares[tables.digits]).prod(axis=1)
         out = np.zeros(tree.active.shape)
-        limits = np.stack([tree.cells(level) for level in range(tree.depth + 1)])
         loops.diagonal(
-            tree.coords, tree.level_of, limits, tree.neighbours, tables.pad_slot, tables.pad_node, tables.centre,
-            tables.node_coords, tables.digits, tables.side, tables.degree, tree.leaf, self.energy.cell, alpha * self.energy.factors,
-            mean_square, mean_slope, self.energy.spacings, self.value_weight, self.gradient_weight, self._data_line, self._data,
-            len(tables.offset) // 2, out,
+            tree.links, tree.layout, tree.leaf, self.energy.cell, alpha * self.energy.factors, self.energy.spacings, means,
+            self.value_weight, self.gradient_weight, self._data_line, self._data, out,
         )  # fmt: skip
         return out
 
-    def _coarse_factor(self, alpha: float) -> np.ndarray:
+    def _coarse_inverse(self, alpha: float) -> np.ndarray:
         """The inverse of the coarsest level's matrix, with data moved to the centres of cells a few levels down."""
         tree = self.tree
-        if not hasattr(self, "_coarse_parts"):
+        if self._coarse_parts is None:
             self._coarse_parts = _coarse_matrices(tree, self.energy, self.value_weight, self.gradient_weight)
         energy, data = self._coarse_parts
         matrix = alpha * energy + data
         values, vectors = linalg.eigh(matrix)
         keep = values > values[-1] * len(values) * np.finfo(float).eps
         return (vectors[:, keep] / values[keep]) @ vectors[:, keep].T
+
+
+def _signs(chunk: Observations, first: int, probes: int) -> np.ndarray:
+    """Random signs for every observation, fixed by its number."""
+    columns = (chunk.y is not None) + (chunk.X.shape[1] if chunk.gradients is not None else 0)
+    points = np.arange(first, first + len(chunk.X), dtype=np.uint64)
+    bits = scrambled(points[:, None] * np.uint64(8) + np.arange(columns, dtype=np.uint64))
+    return np.stack([1.0 - 2.0 * ((bits >> np.uint64(k)) & np.uint64(1)) for k in range(probes)], axis=-1)
 
 
 def _coarse_matrices(tree: Tree, energy: Energy, value_weight: np.ndarray, gradient_weight: np.ndarray):

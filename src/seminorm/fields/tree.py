@@ -1,19 +1,55 @@
 """The multilevel basis: nested regions, each with the B-splines of its own grid.
 
-Level 0 covers a box around the data; level l + 1 covers a part of the region of level l with cells half as wide. The functions
-of a level are *active* where their support (inside the box) lies within the level's region. A field is a sum over all levels.
-On a *leaf* cell, one that the next level does not cover, the sum equals an ordinary tensor-product spline of the leaf's level:
-coarser functions are refined exactly (seed of the method: hierarchical B-splines). So energies and data enter once, on leaves.
+Level 0 covers a box around the data; level l + 1 covers a part of the region of level l with cells half as wide. The
+functions of a level are *active* where their support (inside the box) lies within the level's region. A field is a
+sum over all levels. On a *leaf* cell, one that the next level does not cover, the sum equals an ordinary
+tensor-product spline of the leaf's level: coarser functions are refined exactly (seed of the method: hierarchical
+B-splines). So energies and data enter once, on leaves.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from . import _numba as loops
 from .layout import Layout, layout
+
+
+class Links(NamedTuple):
+    """How the blocks of a tree hang together, for the compiled loops; -1 stands for no block.
+
+    Attributes
+    ----------
+    coords : array (blocks, d)
+        Position of each block in its level.
+    is_cell : bool array (blocks,)
+        Whether the block has cells of the region, or only functions that reach in from outside.
+    level_of : array (blocks,)
+    limits : array (levels, d)
+        Number of cells along each axis.
+    factors : array (levels,)
+        Cells of the level along a cell of level 0.
+    neighbours, finer : arrays (blocks, 3**d)
+        Blocks around each block, and around its lower corner on the next level.
+    children : array (blocks, 2**d)
+        Blocks of cells of the next level.
+    parent, half : arrays (blocks,)
+        Block of the level above, and which part of it (a bit an axis).
+    """
+
+    coords: np.ndarray
+    is_cell: np.ndarray
+    level_of: np.ndarray
+    limits: np.ndarray
+    factors: np.ndarray
+    neighbours: np.ndarray
+    finer: np.ndarray
+    children: np.ndarray
+    parent: np.ndarray
+    half: np.ndarray
 
 
 class Tree:
@@ -25,8 +61,8 @@ class Tree:
         Where the coarsest grid lies.
     degree : int
     levels : list of int arrays (n, d)
-        For each level the blocks of cells of its region, as block coordinates; every block but those of level 0 lies in a
-        block of the level above it.
+        For each level the blocks of cells of its region, as block coordinates; every block but those of level 0 lies
+        in a block of the level above it.
     """
 
     def __init__(self, box: Box, degree: int, levels: list[np.ndarray]):
@@ -36,6 +72,9 @@ class Tree:
         self._number_blocks()
         self._link_levels()
         self._mark_nodes()
+
+    def __reduce__(self):
+        return Tree, (self.box, self.degree, self.levels)
 
     @classmethod
     def root(cls, box: Box, degree: int) -> Tree:
@@ -76,7 +115,7 @@ class Tree:
         level, side = self.depth, self.layout.side
         own = self.coords[self.blocks(level)]
         flags = np.zeros((len(own), 4**self.box.dimension), dtype=np.bool_)
-        loops.flag_children(marked, own, self.cells(level), self.layout.node_coords, side, self.degree, flags)
+        loops.flag_children(marked, own, self.cells(level), self.layout, flags)
         block, child = np.nonzero(flags)
         steps = np.stack(np.unravel_index(child, [4] * self.box.dimension), axis=-1) - 1
         blocks = 2 * own[block] + steps
@@ -90,7 +129,7 @@ class Tree:
     def locate(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Block number and cell in the block of the leaf that holds each point, given in cells of level 0."""
         block, cell = np.empty(len(points), dtype=np.int32), np.empty(len(points), dtype=np.int32)
-        loops.locate(points, self.root_lookup, self.children, self.box.cells, self.layout.side, block, cell)
+        loops.locate(points, self.links, self.root_lookup, self.box.cells, self.layout.side, block, cell)
         return block, cell
 
     # -- construction ----------------------------------------------------------------------------------------------
@@ -123,22 +162,30 @@ class Tree:
         around = np.array(list(np.ndindex(*[3] * d))) - 1
         halves = np.array(list(np.ndindex(*[2] * d)))
         total = len(self.coords)
-        self.neighbours = np.full((total, 3**d), -1, dtype=np.int32)
-        self.finer = np.full((total, 3**d), -1, dtype=np.int32)
-        self.children = np.full((total, 2**d), -1, dtype=np.int32)
-        self.parent = np.full(total, -1, dtype=np.int32)
-        self.half = np.zeros(total, dtype=np.int32)
+        links = Links(
+            coords=self.coords,
+            is_cell=self._is_cell,
+            level_of=self.level_of,
+            limits=np.stack([self.cells(level) for level in range(len(self.levels))]),
+            factors=2.0 ** np.arange(len(self.levels)),
+            neighbours=np.full((total, 3**d), -1, dtype=np.int32),
+            finer=np.full((total, 3**d), -1, dtype=np.int32),
+            children=np.full((total, 2**d), -1, dtype=np.int32),
+            parent=np.full(total, -1, dtype=np.int32),
+            half=np.zeros(total, dtype=np.int32),
+        )
         for level in range(len(self.levels)):
             own = self.blocks(level)
-            self.neighbours[own] = self._lookup(level, self.coords[own][:, None] + around)
+            links.neighbours[own] = self._lookup(level, self.coords[own][:, None] + around)
             if level < self.depth:
-                self.finer[own] = self._lookup(level + 1, 2 * self.coords[own][:, None] + around)
+                links.finer[own] = self._lookup(level + 1, 2 * self.coords[own][:, None] + around)
                 child = self._lookup(level + 1, 2 * self.coords[own][:, None] + halves)
                 child[(child >= 0) & ~self._is_cell[np.maximum(child, 0)]] = -1
-                self.children[own] = np.where(self._is_cell[own][:, None], child, -1)
+                links.children[own] = np.where(self._is_cell[own][:, None], child, -1)
             if level > 0:
-                self.parent[own] = self._lookup(level - 1, self.coords[own] // 2)
-                self.half[own] = _ravel(self.coords[own] % 2, np.full(d, 2))
+                links.parent[own] = self._lookup(level - 1, self.coords[own] // 2)
+                links.half[own] = _ravel(self.coords[own] % 2, np.full(d, 2))
+        self.links = links
         root_grid = -(-self.box.cells // self.layout.side)
         self.root_lookup = self._lookup(0, np.argwhere(np.ones(root_grid))).reshape(root_grid).astype(np.int32)
 
@@ -155,14 +202,9 @@ class Tree:
         self.leaf = np.zeros((total, nodes), dtype=np.bool_)
         self.active = np.zeros((total, nodes), dtype=np.bool_)
         self.covered = np.zeros((total, nodes), dtype=np.int16)
-        limits = np.stack([self.cells(level) for level in range(len(self.levels))])
         region = np.zeros((total, nodes), dtype=np.bool_)
-        tables = self.layout
-        loops.mark_cells(self.coords, self._is_cell, self.level_of, limits, self.children, tables.node_coords, tables.side, region, self.leaf)
-        loops.mark_functions(
-            self.coords, self.level_of, limits, self.neighbours, tables.pad_slot, tables.pad_node, tables.centre, tables.node_coords,
-            tables.digits, tables.side, tables.degree, region, self.leaf, self.active, self.covered,
-        )  # fmt: skip
+        loops.mark_cells(self.links, self.layout, region, self.leaf)
+        loops.mark_functions(self.links, self.layout, region, self.leaf, self.active, self.covered)
 
 
 class Box:

@@ -1,7 +1,7 @@
 """Cardinal B-splines on a grid: pieces on a cell, refinement, and the energies of their tensor products.
 
-Functions are numbered so that, on a grid with n cells a side, function j is positive on the cells j - degree, ..., j; there
-are n + degree of them. On one cell the functions c, ..., c + degree are alive, called 0, ..., degree below.
+Functions are numbered so that, on a grid with n cells a side, function j is positive on the cells j - degree, ..., j;
+there are n + degree of them. On one cell the functions c, ..., c + degree are alive, called 0, ..., degree below.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ def pieces(degree: int) -> np.ndarray:
     """The B-splines alive on a cell as polynomials in t in [0, 1]: ``pieces[a, k]`` is the coefficient of t**k."""
     table = np.zeros((degree + 1, degree + 1))
     for a in range(degree + 1):
-        # truncated powers: b(x) = sum_n (-1)^n C(degree + 1, n) (x - n)_+^degree / degree!, here with x = degree - a + t
+        # truncated powers: b(x) = sum_n (-1)^n C(degree + 1, n) (x - n)_+^degree / degree!, here with x = degree - a +
+        # t
         for n in range(degree - a + 1):
             for k in range(degree + 1):
                 power = comb(degree, k) * float(degree - a - n) ** (degree - k)

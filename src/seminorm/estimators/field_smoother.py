@@ -1,0 +1,288 @@
+"""Smoothing of scattered data in one to four dimensions, for up to millions of points."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..fields.fit import Fit, Settings, fit_levels
+from ..fields.sources import CHUNK_POINTS, Source, is_chunk
+
+_FEW = 64
+_CHOICES = ("auto", "gcv", "holdout")
+
+
+class FieldSmoother(RegressorMixin, BaseEstimator):
+    """Smoothing spline in one to four dimensions by a multilevel basis: the large-scale sibling of :class:`Smoother`.
+
+    Minimises alpha |f|^2 + sum_i w_i (f(x_i) - y_i)^2 + sum_i v_i |grad f(x_i) - g_i|^2, where |f|^2 is the sum of
+    squared derivatives of order m, integrated over a box around the data. Time and memory grow with the number of
+    points, not with its square.
+
+    Parameters
+    ----------
+    alpha : float or {"auto", "gcv", "holdout"}, default "auto"
+        Weight of the squared semi-norm. "auto" and "gcv": generalised cross-validation with a stochastic trace;
+        "holdout": the error at a fifth of the points.
+    order : int, default 2
+        m, the order of the derivatives in the semi-norm: 1, 2 or 3. Polynomials of degree m - 1 are free.
+    degree : int, optional
+        Of the B-splines: 2 or 3, at least the order. Left out, 2, or 3 for order 3.
+    depth : int or "auto", default "auto"
+        The finest functions have 2**depth cells across the longest side of the data. "auto": as deep as residuals and
+        sampling ask for, region by region.
+    scale : float or array (d,), default 1
+        What the coordinates are divided by before anything else: makes axes of different units comparable (space and
+        time).
+    margin : float, default 2
+        Width of the box beyond the data, relative to the longest side of the data.
+    tol : float, default 1e-4
+        Relative residual of the linear system at which the solver stops.
+    max_iter : int, default 1000
+        Most steps of the solver on a level.
+    memory_limit : float, optional
+        In bytes. Left out, what the machine has.
+    std_samples : int, default 64
+        Random fields for the standard deviation at more than 64 points; its relative error is 1 / sqrt(2 std_samples).
+    verbose : bool, default False
+        Progress bar.
+    callback : callable, optional
+        Called with a :class:`seminorm.fields.fit.Fit` after each level.
+
+    Attributes
+    ----------
+    field_ : Field
+        The fitted function: value, gradient, Hessian, semi-norm, save and load.
+    alpha_ : float
+    alpha_path_ : array (k, 2)
+        Each alpha tried, and the criterion.
+    n_iter_ : int
+        Steps of the last solution.
+    residual_ : float
+        Relative residual reached, in the norm of the preconditioner.
+    data_bounds_ : pair of arrays (d,)
+        Extent of the data.
+    n_features_in_ : int
+
+    Notes
+    -----
+    Interrupted by Ctrl-C, the estimator keeps the field of the last level that was completed.
+
+    A minimiser exists in the limit of ever finer functions only for 2 m > d (2 m > d + 2 with gradients). Other
+    orders are allowed; then no cell is made smaller than the sampling, and the answer depends on that resolution.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from seminorm import FieldSmoother
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((2000, 2))
+    >>> y = np.sin(6 * X[:, 0]) + X[:, 1] + 0.1 * rng.standard_normal(2000)
+    >>> smoother = FieldSmoother().fit(X, y)
+    >>> bool(abs(smoother.predict([[0.5, 0.5]])[0] - np.sin(3) - 0.5) < 0.05)
+    True
+    """
+
+    def __init__(
+        self,
+        alpha="auto",
+        *,
+        order=2,
+        degree=None,
+        depth="auto",
+        scale=1.0,
+        margin=2.0,
+        tol=1e-4,
+        max_iter=1000,
+        memory_limit=None,
+        std_samples=64,
+        verbose=False,
+        callback=None,
+    ):
+        self.alpha = alpha
+        self.order = order
+        self.degree = degree
+        self.depth = depth
+        self.scale = scale
+        self.margin = margin
+        self.tol = tol
+        self.max_iter = max_iter
+        self.memory_limit = memory_limit
+        self.std_samples = std_samples
+        self.verbose = verbose
+        self.callback = callback
+
+    def fit(self, X, y=None, sample_weight=None, gradients=None, gradient_weight=None):
+        """Fit a field.
+
+        Parameters
+        ----------
+        X : array (n, d), memory-mapped or Dask array, or a source of chunks
+            A source is a list of chunks or npz files, or a callable that returns a fresh iterator of chunks; a chunk
+            is a tuple (X, y, sample_weight, gradients, gradient_weight), with None for what is missing, or a dict.
+        y : array (n,), optional
+            Values; may be missing if gradients are given.
+        sample_weight : array (n,), optional
+            One over the noise variance of each value, up to a common factor. Zero leaves a value out.
+        gradients : array (n, d), optional
+            Gradients at X; NaN for components that are not known.
+        gradient_weight : array (n,) or float, optional
+
+        Returns
+        -------
+        self
+        """
+        source = self._source(X, y, sample_weight, gradients, gradient_weight)
+        levels = fit_levels(source, self._settings())
+        if self.verbose:
+            from tqdm import tqdm
+
+            levels = tqdm(levels, desc="levels", unit="level")
+        for fit in levels:
+            self._keep(fit)
+            if self.verbose:
+                levels.set_postfix_str(
+                    f"depth {fit.field.depth}, {fit.field.n_coef} coefficients, alpha {fit.alpha:.3g}"
+                )
+            if self.callback is not None:
+                self.callback(fit)
+        return self
+
+    def predict(self, X, return_std=False):
+        """Values at X; with ``return_std`` also the standard deviation of the field there (without the noise)."""
+        X = self._points(X)
+        values = self.field_(X)
+        return (values, self._std(X)) if return_std else values
+
+    @property
+    def noise_variance_(self):
+        """Estimated noise variance of an observation of weight 1."""
+        check_is_fitted(self)
+        return self._posterior.noise_variance
+
+    def predict_gradient(self, X):
+        """Gradients at X, shape (n, d)."""
+        return self.field_.gradient(self._points(X))
+
+    def grid(self, spacing=None, *, bounds=None, names=None, value_name="value"):
+        """Values on a regular grid, as an ``xarray.DataArray`` if xarray is installed, else a tuple of axes and the
+        array.
+
+        Parameters
+        ----------
+        spacing : float or array (d,), optional
+            Distance of the grid points; left out, 100 points along the longest side.
+        bounds : pair of arrays (d,), optional
+            Two corners; left out, the extent of the data.
+        names : list of str, optional
+            Of the axes.
+        value_name : str
+        """
+        from ..fields.gridding import sample_on_grid
+
+        check_is_fitted(self)
+        bounds = self.data_bounds_ if bounds is None else bounds
+        return sample_on_grid(self.field_, bounds, spacing, names, value_name)
+
+    def _settings(self) -> Settings:
+        _check_parameters(self)
+        return Settings(
+            alpha=self.alpha if isinstance(self.alpha, str) else float(self.alpha),
+            order=self.order,
+            degree=max(2, self.order) if self.degree is None else self.degree,
+            depth=None if self.depth == "auto" else int(self.depth),
+            scale=np.asarray(self.scale, dtype=float),
+            margin=float(self.margin),
+            tol=self.tol,
+            max_iter=self.max_iter,
+            memory_limit=self.memory_limit,
+        )
+
+    def _source(self, X, y, sample_weight, gradients, gradient_weight) -> Source:
+        chunked = callable(X) or isinstance(X, Source) or hasattr(X, "dask")
+        if not chunked and not (isinstance(X, (list, tuple)) and len(X) and is_chunk(X[0])):
+            if y is None and gradients is None:
+                raise ValueError(
+                    "FieldSmoother requires y to be passed, but the target y is None and there are no gradients: "
+                    "give at "
+                    "least one of them."
+                )
+            X, y = _validated(self, X, y)
+            sample_weight, gradients, gradient_weight = map(_floats, (sample_weight, gradients, gradient_weight))
+        elif hasattr(X, "shape"):
+            self.n_features_in_ = X.shape[1]
+        points = CHUNK_POINTS
+        if self.memory_limit is not None:
+            points = int(min(max(self.memory_limit / 16 / 200, 2**12), CHUNK_POINTS))
+        return Source.of(X, y, sample_weight, gradients, gradient_weight, chunk_points=points)
+
+    def _keep(self, fit: Fit) -> None:
+        self.field_ = fit.field
+        self.alpha_ = fit.alpha
+        self.alpha_path_ = np.array([(score.alpha, score.score) for score in fit.path]).reshape(-1, 2)
+        self.n_iter_ = max(fit.outcome.n_iter, 1)
+        self.residual_ = fit.outcome.residual
+        self.n_features_in_ = fit.field.dimension
+        self.data_bounds_ = fit.bounds
+        self._posterior = fit.posterior()
+        self._drawn = None
+
+    def _points(self, X) -> np.ndarray:
+        check_is_fitted(self)
+        return validate_data(self, X, reset=False, dtype=np.float64)
+
+    def _std(self, X: np.ndarray) -> np.ndarray:
+        if len(X) <= _FEW:
+            return np.sqrt(np.maximum(self._posterior.variance(X), 0.0))
+        if self._drawn is None:
+            self._drawn = self._posterior.samples(self.std_samples)
+        squares = np.zeros(len(X))
+        for field in self._drawn:
+            squares += field(X) ** 2
+        return np.sqrt(squares / len(self._drawn))
+
+
+def _floats(values) -> np.ndarray | None:
+    return None if values is None else np.asarray(values, dtype=np.float64)
+
+
+def _validated(smoother: FieldSmoother, X, y) -> tuple[np.ndarray, np.ndarray | None]:
+    """Arrays of an ordinary call; a memory-mapped X is checked chunk by chunk later."""
+    if isinstance(X, np.memmap):
+        smoother.n_features_in_ = X.shape[1]
+        return X, y
+    if y is None:
+        X = validate_data(smoother, X, dtype=np.float64)
+    else:
+        X, y = validate_data(smoother, X, y, dtype=np.float64, y_numeric=True)
+    if X.shape[1] > 4:
+        raise ValueError(
+            f"X has {X.shape[1]} features, and fields have one to four coordinates: use seminorm.Smoother for more."
+        )
+    return X, y
+
+
+def _check_parameters(smoother: FieldSmoother) -> None:
+    alpha, depth = smoother.alpha, smoother.depth
+    if isinstance(alpha, str):
+        if alpha not in _CHOICES:
+            raise ValueError(f"alpha must be a positive number or one of {', '.join(_CHOICES)}, got {alpha!r}.")
+    elif not (isinstance(alpha, Real) and np.isfinite(alpha) and alpha > 0):
+        raise ValueError(f"alpha must be a positive number or one of {', '.join(_CHOICES)}, got {alpha!r}.")
+    if smoother.order not in (1, 2, 3):
+        raise ValueError(f"order must be 1, 2 or 3, got {smoother.order!r}.")
+    if smoother.degree not in (None, 2, 3):
+        raise ValueError(f"degree must be 2 or 3, got {smoother.degree!r}.")
+    if depth != "auto" and not (isinstance(depth, Integral) and 0 <= depth <= 30):
+        raise ValueError(f'depth must be "auto" or an integer from 0 to 30, got {depth!r}.')
+    if not np.all(np.isfinite(smoother.scale)) or np.min(smoother.scale) <= 0:
+        raise ValueError(f"scale must be positive, got {smoother.scale!r}.")
+    for name, low in (("margin", 0), ("tol", 0), ("max_iter", 1), ("std_samples", 1)):
+        value = getattr(smoother, name)
+        if not (isinstance(value, Real) and np.isfinite(value) and value >= low):
+            raise ValueError(f"{name} must be a number not below {low}, got {value!r}.")
+    if smoother.memory_limit is not None and not smoother.memory_limit > 0:
+        raise ValueError(f"memory_limit must be a positive number of bytes or None, got {smoother.memory_limit!r}.")

@@ -1,0 +1,145 @@
+"""The posterior variance of a field: seed 004, section 3.1.3.
+
+With noise variance s2 / w_i and the prior that belongs to the semi-norm, the field is a Gaussian process with a
+degenerate covariance, and its variance at t is s2 f_t' (alpha F + F_x' W F_x)^-1 f_t, where f_t holds the basis
+functions at t.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.polynomial import chebyshev
+
+from ..operators.bsplines import pieces
+from . import _numba as loops
+from .field import Field
+from .system import System, collapse, gather
+from .threads import dot
+
+_ROOT_DEGREE = 40
+_TRACE_TOL = 1e-2
+
+
+class Posterior:
+    """Variance of a fitted field, exact or from random samples.
+
+    Parameters
+    ----------
+    system : System
+        Closed.
+    alpha : float
+    residual_square_sum : float
+        Of the field at the data.
+    trace : float, optional
+        Effective number of parameters; left out, it is estimated when it is needed.
+    tol : float
+        For the solutions.
+    max_iter : int
+    """
+
+    def __init__(
+        self, system: System, alpha: float, residual_square_sum: float, trace: float | None = None, *, tol: float = 1e-6,
+        max_iter: int = 1000,
+    ):  # fmt: skip
+        self.system, self.alpha, self.residual_square_sum = system, alpha, residual_square_sum
+        self.tol, self.max_iter = tol, max_iter
+        self._trace = trace
+
+    @property
+    def trace(self) -> float:
+        """Effective number of parameters tr (alpha F + D)^-1 D, from random vectors of covariance D."""
+        if self._trace is None:
+            rng = np.random.default_rng(0)
+            number = int(min(max(20_000 // max(self.system.number, 1), 1), 10))
+            total = 0.0
+            for _ in range(number):
+                right = gather(self.system.tree, self._data_noise(rng))
+                x = np.zeros_like(right)
+                self.system.solve_for(self.alpha, right, x, tol=_TRACE_TOL, max_iter=self.max_iter)
+                total += dot(right, x)
+            self._trace = total / number
+        return self._trace
+
+    @property
+    def noise_variance(self) -> float:
+        """Of an observation of weight 1: what is left of the data, a degree of freedom."""
+        return max(self.residual_square_sum, 0.0) / max(self.system.number - self.trace, 1.0)
+
+    def variance(self, X) -> np.ndarray:
+        """Exact up to ``tol``, by a solution for each point."""
+        tree = self.system.tree
+        points = np.clip(tree.box.coordinates(X), 0.0, tree.box.cells)
+        block, cell = tree.locate(points)
+        result = np.empty(len(points))
+        for i in range(len(points)):
+            one = slice(i, i + 1)
+            leaf_right = np.zeros(tree.active.shape)
+            loops.spread(
+                points[one], block[one], cell[one], tree.links, tree.layout, pieces(tree.degree), np.ones(1), leaf_right
+            )
+            right = gather(tree, leaf_right)
+            x = np.zeros_like(right)
+            self.system.solve_for(self.alpha, right, x, tol=self.tol, max_iter=self.max_iter)
+            result[i] = dot(right, x)
+        return self.noise_variance * result
+
+    def samples(self, number: int, seed: int = 0) -> list[Field]:
+        """Fields drawn from the posterior, minus its mean: the mean of their squares estimates the variance everywhere.
+
+        The relative error of the standard deviation is about 1 / sqrt(2 number).
+        """
+        rng = np.random.default_rng(seed)
+        tree = self.system.tree
+        fields = []
+        for _ in range(number):
+            right = gather(tree, self._noise(rng))
+            x = np.zeros_like(right)
+            self.system.solve_for(self.alpha, right, x, tol=max(self.tol, 1e-3), max_iter=self.max_iter)
+            coef = np.sqrt(self.noise_variance) * collapse(tree, x)
+            fields.append(Field(tree, coef, self.system.energy.order))
+        return fields
+
+    def _noise(self, rng: np.random.Generator) -> np.ndarray:
+        """Normal numbers whose covariance is the matrix of the system, on the leaves: cell by cell for the energy, by a
+        polynomial that approximates the square root for the data.
+        """
+        tree, energy = self.system.tree, self.system.energy
+        values, vectors = np.linalg.eigh(energy.cell)
+        keep = values > values[-1] * 1e-13
+        factor = vectors[:, keep] * np.sqrt(values[keep])
+        noise = self._data_noise(rng)
+        numbers = rng.standard_normal((int(np.count_nonzero(tree.leaf)), factor.shape[1]))
+        roots = np.sqrt(self.alpha * energy.factors)
+        loops.spread_cells(tree.leaf, roots, tree.links, tree.layout, np.ascontiguousarray(factor), numbers, noise)
+        return noise
+
+    def _data_noise(self, rng: np.random.Generator) -> np.ndarray:
+        diagonal = self.system.data_diagonal()
+        scale = np.sqrt(diagonal)
+        inverse = np.where(diagonal > 0, 1 / np.where(diagonal > 0, scale, 1.0), 0.0)
+
+        def scaled(v: np.ndarray) -> np.ndarray:
+            return inverse * self.system.data_form(inverse * v)
+
+        g = rng.standard_normal(scale.shape) * (diagonal > 0)
+        largest = self._largest(scaled, g)
+        # sqrt on [0, largest] in Chebyshev polynomials: what is lost are directions that data hardly see
+        series = chebyshev.chebinterpolate(lambda t: np.sqrt(0.5 * largest * (t + 1)), _ROOT_DEGREE)
+        before, now = g, 2 / largest * scaled(g) - g
+        total = series[0] * before + series[1] * now
+        for coefficient in series[2:]:
+            before, now = now, 2 * (2 / largest * scaled(now) - now) - before
+            total += coefficient * now
+        return scale * total
+
+    @staticmethod
+    def _largest(scaled, g: np.ndarray) -> float:
+        v = g
+        norm = 1.0
+        for _ in range(20):
+            v = scaled(v)
+            norm = np.sqrt(dot(v, v))
+            if norm == 0.0:
+                return 1.0
+            v /= norm
+        return 1.2 * norm

@@ -1,0 +1,1 @@
+"""Regularisation operators: the energies of function bases, computed exactly."""
