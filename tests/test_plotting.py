@@ -6,9 +6,9 @@ import sys
 import numpy as np
 import pytest
 
-from seminorm import Smoother
+from seminorm import FieldSmoother, Smoother
 from seminorm.kernels import Gaussian, NegativeDistance, Polyharmonic, ThinPlate, all_kernels
-from seminorm.plotting import plot_alpha_path, plot_band, plot_field, plot_kernels, plot_samples
+from seminorm.plotting import plot_alpha_path, plot_band, plot_field, plot_kernels, plot_levels, plot_samples
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -39,24 +39,37 @@ def line_model(line_data):
     return Smoother(Polyharmonic(2)).fit(line_data[0][:, None], line_data[1])
 
 
+@pytest.fixture(scope="module")
+def field_model():
+    """A field of the plane with a detail in one corner, on axes of different scales and offsets."""
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.random((3000, 2)), 0.1 * rng.random((3000, 2))])
+    y = np.sin(70 * X.min(axis=1)) * np.exp(-10 * X.max(axis=1)) + 0.02 * rng.standard_normal(6000)
+    return FieldSmoother(scale=[1.0, 20.0]).fit(X * [1.0, 20.0] + [100.0, -5.0], y)
+
+
 def labels(ax):
     return [text.get_text() for text in ax.get_legend().get_texts()]
 
 
-def plots(line_model):
+NAMES = ["alpha_path", "band", "samples", "field", "levels", "kernels"]
+
+
+def plots(line_model, field_model):
     x = np.linspace(0, 5, 20)
     return {
         "alpha_path": lambda **kw: plot_alpha_path(line_model, **kw),
         "band": lambda **kw: plot_band(line_model, x, **kw),
         "samples": lambda **kw: plot_samples(x, line_model.sample(x[:, None], 3, random_state=0), **kw),
         "field": lambda **kw: plot_field(lambda X: X.sum(axis=1), (0, 1, 0, 1), resolution=5, **kw),
+        "levels": lambda **kw: plot_levels(field_model, **kw),
         "kernels": lambda **kw: plot_kernels(ThinPlate(), **kw),
     }
 
 
-@pytest.mark.parametrize("name", ["alpha_path", "band", "samples", "field", "kernels"])
-def test_axes_are_used_or_made(name, line_model, ax):
-    draw = plots(line_model)[name]
+@pytest.mark.parametrize("name", NAMES)
+def test_axes_are_used_or_made(name, line_model, field_model, ax):
+    draw = plots(line_model, field_model)[name]
     assert draw(ax=ax) is ax
     before = pyplot.get_fignums()
     made = draw()
@@ -70,13 +83,13 @@ def test_plotting_imports_without_matplotlib():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-@pytest.mark.parametrize("name", ["alpha_path", "band", "samples", "field", "kernels"])
-def test_missing_matplotlib_names_the_pip_command(name, line_model, monkeypatch):
+@pytest.mark.parametrize("name", NAMES)
+def test_missing_matplotlib_names_the_pip_command(name, line_model, field_model, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(
         ImportError, match=r"plotting needs matplotlib, which is not installed: pip install 'seminorm\[plot\]'"
     ):
-        plots(line_model)[name]()
+        plots(line_model, field_model)[name]()
 
 
 @pytest.mark.parametrize("criterion", ["gcv", "loo", "reml"])
@@ -113,6 +126,16 @@ def test_alpha_path_needs_a_path(line_data, ax):
         plot_alpha_path(Smoother(alpha=0.5).fit(line_data[0][:, None], line_data[1]), ax=ax)
 
 
+def test_alpha_path_of_a_field(field_model, ax):
+    plot_alpha_path(field_model, ax=ax)
+    by_label = {line.get_label(): line for line in ax.lines}
+    assert by_label[f"chosen: alpha = {field_model.alpha_:.2g}"].get_xdata()[0] == field_model.alpha_
+    path = field_model.alpha_path_
+    scores = path[:, 1] if isinstance(path, np.ndarray) else path["score"]
+    np.testing.assert_array_equal(by_label["criterion"].get_ydata(), scores)
+    assert ax.get_ylabel() == "generalised cross-validation"
+
+
 def test_band_is_the_mean_and_its_deviations(line_model, line_data, ax):
     x = np.array([3.0, 1.0, 2.0])
     plot_band(line_model, x, ax=ax, y=line_data[1], deviations=3)
@@ -131,6 +154,17 @@ def test_band_refuses_what_is_not_a_function_of_the_line(line_data, ax):
         plot_band(Smoother().fit(x[:, None], np.column_stack([y, y])), x, ax=ax)
     with pytest.raises(ValueError, match=r"shape \(n,\) or \(n, 1\), got shape \(40, 2\)"):
         plot_band(Smoother().fit(x[:, None], y), np.zeros((40, 2)), ax=ax)
+
+
+def test_band_of_a_field_wants_the_points_of_the_data(line_data, ax):
+    x, y = line_data
+    model = FieldSmoother(depth=4).fit(x[:, None], y)
+    plot_band(model, x, ax=ax, y=y, X=x)
+    mean, _ = model.predict(np.sort(x)[:, None], return_std=True)
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), mean)
+    np.testing.assert_array_equal(ax.lines[1].get_xydata(), np.column_stack(line_data))
+    with pytest.raises(ValueError, match="FieldSmoother does not keep its data: give X"):
+        plot_band(model, x, ax=ax, y=y)
 
 
 def test_samples_are_lines_in_the_order_of_x(ax):
@@ -195,6 +229,49 @@ def test_field_takes_estimators_and_functions_alike(ax):
 def test_field_says_what_is_wrong(arguments, message, ax):
     with pytest.raises(ValueError, match=message):
         plot_field(**{"function": lambda X: X[:, 0], "ax": ax, **arguments})
+
+
+def drawn_cells(ax):
+    """Lower corners, upper corners and levels of the squares in a picture."""
+    (cells,) = ax.collections
+    corners = np.array([path.vertices[:4] for path in cells.get_paths()])
+    return corners.min(axis=1), corners.max(axis=1), np.asarray(cells.get_array())
+
+
+def test_levels_tile_the_box_with_cells_of_their_size(field_model, ax):
+    field = field_model.field_
+    plot_levels(field, ax=ax)
+    low, high, levels = drawn_cells(ax)
+    box_low, box_high = field.bounds
+    assert len(set(levels)) > 1 and levels.max() == field.depth
+    width = (field_model.data_bounds_[1] - field_model.data_bounds_[0])[0]
+    np.testing.assert_allclose(high - low, width * 2.0 ** -levels[:, None] * [1.0, 20.0], rtol=1e-6)
+    np.testing.assert_allclose([low.min(axis=0), high.max(axis=0)], [box_low, box_high], rtol=1e-9)
+    np.testing.assert_allclose(np.prod(high - low, axis=1).sum(), np.prod(box_high - box_low))  # no gap, no overlap
+    block, _ = field.tree.locate(field.tree.box.coordinates((low + high) / 2))
+    np.testing.assert_array_equal(field.tree.level_of[block], levels)
+
+
+def test_levels_of_an_estimator_show_its_data(field_model, ax):
+    plot_levels(field_model, ax=ax)
+    low, high = field_model.data_bounds_
+    np.testing.assert_allclose([ax.get_xlim(), ax.get_ylim()], np.transpose([low, high]))
+    assert len(drawn_cells(ax)[2]) < np.count_nonzero(field_model.field_.tree.leaf)
+    (scale,) = (other for other in ax.figure.axes if other is not ax)
+    assert scale.get_ylabel() == "level"
+    np.testing.assert_array_equal(scale.get_yticks(), np.arange(field_model.field_.depth + 1))
+
+
+def test_levels_take_bounds(field_model, ax):
+    plot_levels(field_model, (100.0, 100.2, -5.0, 0.0), ax=ax, colorbar=False)
+    low, high, _ = drawn_cells(ax)
+    assert (low < [100.2, 0.0]).all() and (high > [100.0, -5.0]).all()
+    assert ax.get_xlim() == (100.0, 100.2) and len(ax.figure.axes) == 1
+
+
+def test_levels_need_a_plane(line_data, ax):
+    with pytest.raises(ValueError, match="fields of the plane, and this one has 1 coordinates"):
+        plot_levels(FieldSmoother(alpha=1.0, depth=1).fit(line_data[0][:, None], line_data[1]), ax=ax)
 
 
 def test_kernels_are_drawn_with_their_names(ax):

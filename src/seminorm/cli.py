@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from . import __version__
+from . import __version__, cli_grid
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,10 @@ def _demo(arguments: argparse.Namespace) -> int:
     return 0
 
 
-VERBS = (Verb("demo", "build a page of pictures that shows what the library does", _add_demo_arguments, _demo),)
+VERBS = (
+    Verb("demo", "build a page of pictures that shows what the library does", _add_demo_arguments, _demo),
+    Verb("grid", cli_grid.HELP, cli_grid.add_arguments, cli_grid.run),
+)
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -54,10 +58,21 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _with_lists(argv: list[str]) -> list[str]:
+    """``--bounds -1,2`` as ``--bounds=-1,2``: argparse takes a list that starts with a minus for an option."""
+    joined: list[str] = []
+    for word in argv:
+        if re.match(r"-[\d.]", word) and joined and re.fullmatch(r"--[a-z-]+", joined[-1]):
+            joined[-1] += f"={word}"
+        else:
+            joined.append(word)
+    return joined
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run a command line, by default that of the process; the exit status is 0 done, 1 failed, 2 used wrongly."""
     parser = make_parser()
-    arguments = parser.parse_args(argv)
+    arguments = parser.parse_args(_with_lists(sys.argv[1:] if argv is None else argv))
     if arguments.verb is None:
         parser.print_help(sys.stderr)
         return 2

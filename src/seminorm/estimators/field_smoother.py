@@ -37,8 +37,8 @@ class FieldSmoother(RegressorMixin, BaseEstimator):
     scale : float or array (d,), default 1
         What the coordinates are divided by before anything else: makes axes of different units comparable (space and
         time).
-    margin : float, default 2
-        Width of the box beyond the data, relative to the longest side of the data.
+    margin : float, optional
+        Width of the box beyond the data, relative to the longest side of the data. Left out, 2, in four dimensions 1.
     tol : float, default 1e-4
         Relative residual of the linear system at which the solver stops.
     max_iter : int, default 1000
@@ -94,7 +94,7 @@ class FieldSmoother(RegressorMixin, BaseEstimator):
         degree=None,
         depth="auto",
         scale=1.0,
-        margin=2.0,
+        margin=None,
         tol=1e-4,
         max_iter=1000,
         memory_limit=None,
@@ -195,7 +195,7 @@ class FieldSmoother(RegressorMixin, BaseEstimator):
             degree=max(2, self.order) if self.degree is None else self.degree,
             depth=None if self.depth == "auto" else int(self.depth),
             scale=np.asarray(self.scale, dtype=float),
-            margin=float(self.margin),
+            margin=self.margin,
             tol=self.tol,
             max_iter=self.max_iter,
             memory_limit=self.memory_limit,
@@ -282,6 +282,8 @@ def _check_parameters(smoother: FieldSmoother) -> None:
         raise ValueError(f"scale must be positive, got {smoother.scale!r}.")
     for name, low in (("margin", 0), ("tol", 0), ("max_iter", 1), ("std_samples", 1)):
         value = getattr(smoother, name)
+        if name == "margin" and value is None:
+            continue
         if not (isinstance(value, Real) and np.isfinite(value) and value >= low):
             raise ValueError(f"{name} must be a number not below {low}, got {value!r}.")
     if smoother.memory_limit is not None and not smoother.memory_limit > 0:

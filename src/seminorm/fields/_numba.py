@@ -565,25 +565,44 @@ def spread_cells(leaf, roots, links, tables, factor, numbers, out):
 
 
 @njit(cache=True, parallel=True)
-def add_residuals(residuals, weights, points, order, start, first, cell, factor, number, sums, weight_sums, squares):
-    """Sums over the halves of cells (a bit an axis) of the weighted residuals and of the weights, by column; and over
-    cells of the weighted squares and the number of observations.
+def add_residuals(residuals, points, order, start, first, cell, links, side, number, squares, jumps, pairs):
+    """Sums over the blocks from ``first`` on: of squared residuals, and of half the squared differences of residuals that
+    are neighbours along a curve through the block (Morton order); the number of these pairs, and of distinct points by
+    cell. Points with the same coordinates are no pair.
     """
     d = points.shape[1]
-    for b in prange(squares.shape[0]):
-        for position in range(start[first + b], start[first + b + 1]):
-            i = order[position]
-            child = cell[i]
+    for b in prange(squares.size):
+        here = order[start[first + b] : start[first + b + 1]]
+        keys = np.empty(here.size, dtype=np.int64)
+        scale = links.factors[links.level_of[first + b]] / side
+        for n in range(here.size):
+            keys[n] = _morton(points[here[n]], links.coords[first + b], scale, d)
+        curve = here[np.argsort(keys, kind="mergesort")]
+        for n in range(curve.size):
+            i = curve[n]
+            last = curve[n - 1] if n > 0 else -1
+            same = last >= 0
             for a in range(d):
-                t = points[i, a] * factor * 2
-                child = child * 2 + int(np.floor(t)) % 2
-            for column in range(weights.shape[1]):
-                w = weights[i, column]
-                if w > 0.0:
-                    sums[b, child, column] += w * residuals[i, column]
-                    weight_sums[b, child, column] += w
-                    squares[b, cell[i]] += w * residuals[i, column] ** 2
-                    number[b, cell[i]] += 1
+                same = same and points[i, a] == points[last, a]
+            for column in range(residuals.shape[1]):
+                squares[b] += residuals[i, column] ** 2
+                if n > 0 and not same:
+                    jumps[b] += 0.5 * (residuals[i, column] - residuals[last, column]) ** 2
+            if not same:
+                number[b, cell[i]] += 1
+                pairs[b] += 1 if n > 0 else 0
+
+
+@njit(cache=True, inline="always")
+def _morton(point, block_coords, scale, d):
+    """Position along a curve through a block: the leading bits of the coordinates in the block, interleaved."""
+    key = 0
+    bits = 60 // d
+    for bit in range(bits - 1, -1, -1):
+        for a in range(d):
+            t = min(max(point[a] * scale - block_coords[a], 0.0), 1.0 - 1e-15)
+            key = 2 * key + (int(t * 2.0**bits) >> bit) % 2
+    return key
 
 
 @njit(cache=True, parallel=True)

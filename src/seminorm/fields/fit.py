@@ -25,9 +25,10 @@ _SAMPLE_PER_CELL = 16
 _SAMPLE_LEAST = 2**13
 _ROUGH = 0.01  # energy against data of a function of the finest level, while the depth is being found
 _LEVEL_TOL = 1e-2
-_PATH_TOL = 1e-3
+_PATH_TOL = 1e-2
 _HELD_OUT = 0.2
 _EXACT = 1e-12  # mean square of the residuals, relative to the data, that counts as nothing
+_MARGINS = {1: 2.0, 2: 2.0, 3: 2.0, 4: 1.0}
 _DEEPEST = {1: 40, 2: 26, 3: 18, 4: 13}
 _VECTORS = 16  # arrays of one number a function, while a system is built and solved
 
@@ -41,7 +42,7 @@ class Settings:
     degree: int = 2
     depth: int | None = None
     scale: float | np.ndarray = 1.0
-    margin: float = 2.0
+    margin: float | None = None
     tol: float = 1e-4
     max_iter: int = 300
     memory_limit: float | None = None
@@ -105,7 +106,8 @@ def fit_levels(source: Source, settings: Settings) -> Iterator[Fit]:
             "all weights are zero, or there is no observation: give at least one value or gradient with a positive "
             "weight."
         )
-    box = Box.around(summary.low, summary.high, scale=settings.scale, margin=settings.margin)
+    margin = _MARGINS[len(summary.low)] if settings.margin is None else settings.margin
+    box = Box.around(summary.low, summary.high, scale=settings.scale, margin=margin)
     tree = Tree.root(box, settings.degree)
     x = np.zeros(tree.active.shape)
     data = _data_for(tree, source, summary)
@@ -172,7 +174,7 @@ def _rows(observations: Observations, rows: slice) -> Observations:
 
 def _probes(n: int) -> int:
     """Few points need several probes for a trace that is accurate to some per cent."""
-    return int(min(max(20_000 // n, 1), 10))
+    return int(min(max(20_000 // n, 1), 4))
 
 
 def _data_for(tree: Tree, source: Source, summary: Summary) -> Source:
@@ -212,7 +214,7 @@ def _refined(field: Field, system: System, data: Source, summary: Summary, setti
     if settings.depth is not None and well_posed(tree.box.dimension, settings.order, system):
         marked = (system.value_weight[own] > 0) | (system.gradient_weight[own] > 0)
     else:
-        residuals = data.accumulate(partial(Residuals, field, summary.columns))
+        residuals = data.accumulate(partial(Residuals, field))
         wanted = (
             residuals.dense()
             if settings.depth is not None

@@ -17,7 +17,7 @@ from .system import System, collapse, gather
 from .threads import dot
 
 _ROOT_DEGREE = 40
-_TRACE_TOL = 1e-2
+_TRACE_TOL = 0.05
 
 
 class Posterior:

@@ -1,8 +1,9 @@
-"""Where a field still needs finer functions: an analysis of variance of its residuals in every block of cells.
+"""Where a field still needs finer functions: do the residuals of neighbouring points agree?
 
-If the field follows the data up to noise, residuals of neighbouring points are independent: their means over small
-cells vary as much as the scatter within the cells predicts. If the functions are too wide for the data, residuals of
-neighbours agree, and the means vary more. The ratio of the two is an F statistic; it needs no noise level.
+If the field follows the data up to noise, the residuals of neighbours are independent, and the mean square of their
+differences is twice that of the residuals. If the functions are too wide for the data, neighbours agree, and their
+differences are smaller (von Neumann's ratio). The test needs no noise level, and sees structure of any size above the
+distance of the points.
 """
 
 from __future__ import annotations
@@ -18,65 +19,59 @@ _OCCUPANCY = 0.25
 
 
 class Residuals:
-    """Sums of residuals over the cells of a tree's finest level, and over their 2**d parts; an accumulator."""
+    """Sums of residuals and of differences of neighbours in the blocks of a tree's finest level; an accumulator."""
 
-    def __init__(self, field: Field, columns: int):
+    def __init__(self, field: Field):
         tree = field.tree
         self.field = field
         own = tree.blocks(tree.depth)
-        blocks, cells, d = own.stop - own.start, tree.layout.side**tree.box.dimension, tree.box.dimension
-        self._sums = np.zeros((blocks, cells * 2**d, columns))
-        self._weights = np.zeros((blocks, cells * 2**d, columns))
-        self._squares = np.zeros((blocks, cells))
-        self.number = np.zeros((blocks, cells), dtype=np.int64)
+        blocks = own.stop - own.start
+        self._squares, self._jumps = np.zeros(blocks), np.zeros(blocks)
+        self._pairs = np.zeros(blocks, dtype=np.int64)
+        self._columns = 1
+        self.number = np.zeros((blocks, tree.layout.side**tree.box.dimension), dtype=np.int64)
 
     def add(self, chunk: Observations, first: int) -> None:
-        """Add the residuals of a chunk."""
+        """Add the residuals of a chunk; neighbours are sought within the chunk."""
         tree = self.field.tree
-        ready = prepare(chunk, tree.box, self.field.offset)
-        block, cell = tree.locate(ready.points)
+        residuals, weights, points = residuals_of(self.field, chunk)
+        self._columns = residuals.shape[1]
+        used = (weights > 0).any(axis=1)
+        points = np.ascontiguousarray(points[used])
+        block, cell = tree.locate(points)
         order, start = loops.sort_by_block(block, len(tree.coords))
-        residuals = ready.observations[:, :, 0] - _fitted(self.field, ready)
         loops.add_residuals(
-            residuals, ready.weights, ready.points, order, start, tree.level_start[tree.depth], cell, 2.0**tree.depth,
-            self.number, self._sums, self._weights, self._squares,
+            np.sqrt(weights[used]) * residuals[used], points, order, start, tree.level_start[tree.depth], cell, tree.links,
+            tree.layout.side, self.number, self._squares, self._jumps, self._pairs,
         )  # fmt: skip
 
     def merge(self, other: Residuals) -> None:
         """Add the sums over later chunks."""
-        for name in ("_sums", "_weights", "_squares", "number"):
+        for name in ("_squares", "_jumps", "_pairs", "number"):
             getattr(self, name).__iadd__(getattr(other, name))
+        self._columns = max(self._columns, other._columns)
 
     def structured(self, negligible: float) -> np.ndarray:
-        """Blocks whose residuals agree among neighbours more than noise does, at the scale of cells or of their
-        parts, and whose mean square is not ``negligible``.
-
-        Blocks with hardly more than one point in a cell are as fine as the sampling, and not among them.
+        """Blocks whose neighbouring residuals agree more than noise does, whose mean square is not ``negligible``, and which
+        have more than about one point in a cell (others are as fine as the sampling).
         """
-        blocks, cells = self._squares.shape
-        shape = (blocks, cells, -1, self._sums.shape[2])
-        found = np.zeros(blocks, dtype=bool)
-        for sums, weights in (
-            (self._sums, self._weights),
-            (self._sums.reshape(shape).sum(axis=2), self._weights.reshape(shape).sum(axis=2)),
-        ):
-            means = np.divide(sums**2, weights, out=np.zeros_like(sums), where=weights > 0).sum(axis=(1, 2))
-            groups = np.count_nonzero(weights, axis=(1, 2))
-            freedom = self.number.sum(axis=1) - groups
-            found |= _exceeds(means, groups, self._squares.sum(axis=1) - means, freedom)
-        number = self.number.sum(axis=1)
-        return found & self.dense() & (self._squares.sum(axis=1) > negligible * number)
+        number = np.maximum(self.number.sum(axis=1) * self._columns, 1)
+        pairs = np.maximum(self._pairs * self._columns, 1)
+        expected = self._squares / number
+        threshold = 1 - _SIGNIFICANT / np.sqrt(
+            pairs
+        )  # the ratio has mean 1 and variance 1 / n for independent residuals
+        return self.dense() & (expected > negligible) & (self._jumps / pairs < threshold * expected)
 
     def dense(self) -> np.ndarray:
         """Blocks with more than about one point in an occupied cell."""
-        cells = np.count_nonzero(self.number, axis=1)
-        return self.number.sum(axis=1) > (1 + _OCCUPANCY) * self._sums.shape[2] * cells
+        return self.number.sum(axis=1) > (1 + _OCCUPANCY) * np.count_nonzero(self.number, axis=1)
 
 
-def residuals_of(field: Field, observations: Observations) -> tuple[np.ndarray, np.ndarray]:
-    """Observed minus fitted, and the weights, a column for each number observed at a point."""
+def residuals_of(field: Field, observations: Observations) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Observed minus fitted and the weights, a column for each number observed at a point; and the points in cells."""
     ready = prepare(observations, field.tree.box, field.offset)
-    return ready.observations[:, :, 0] - _fitted(field, ready), ready.weights
+    return ready.observations[:, :, 0] - _fitted(field, ready), ready.weights, ready.points
 
 
 def _fitted(field: Field, chunk: Chunk) -> np.ndarray:
@@ -88,11 +83,3 @@ def _fitted(field: Field, chunk: Chunk) -> np.ndarray:
         slopes = [(axis,) for axis in range(field.dimension)]
         parts.append(field.derivatives(chunk.points, slopes) * field.tree.box.scale)
     return np.concatenate(parts, axis=1)
-
-
-def _exceeds(between: np.ndarray, groups: np.ndarray, within: np.ndarray, freedom: np.ndarray) -> np.ndarray:
-    """Whether between / groups is larger than within / freedom by more than chance."""
-    known = (groups > 0) & (freedom > 0)
-    groups, freedom = np.maximum(groups, 1), np.maximum(freedom, 1)
-    deviation = np.sqrt(2 / groups + 2 / freedom)
-    return known & (between / groups > (1 + _SIGNIFICANT * deviation) * np.maximum(within, 0.0) / freedom)

@@ -12,7 +12,7 @@ from .sources import Observations
 from .system import System, collapse
 from .threads import dot
 
-_PROBE_TOL = 1e-2
+_PROBE_TOL = 0.05  # the error of a quadratic form is its square
 _NEARLY_ALL = 1 - 1e-9
 
 
@@ -43,17 +43,16 @@ class Selection(ABC):
 
     def minimise(self, start: float, low: float, high: float) -> Score:
         """Walk along alpha in decades from start to the lowest score, then one step of a parabola."""
-        best = self.score(min(max(start, low), high))
-        for factor in (0.1, 10.0):
-            while low <= best.alpha * factor <= high:
-                trial = self.score(best.alpha * factor)
-                if trial.score >= best.score:
+        start = min(max(start, low), high)
+        best = 0
+        for step in (-1, 1):
+            while low <= start * 10.0 ** (best + step) <= high:
+                if self.score(start * 10.0 ** (best + step)).score >= self.score(start * 10.0**best).score:
                     break
-                best = trial
-        return self._parabola(best)
+                best += step
+        return self._parabola(*(self.scores.get(start * 10.0 ** (best + step)) for step in (-1, 0, 1)))
 
-    def _parabola(self, best: Score) -> Score:
-        left, right = (self.scores.get(best.alpha * factor) for factor in (0.1, 10.0))
+    def _parabola(self, left: Score | None, best: Score, right: Score | None) -> Score:
         if left is None or right is None or min(left.score, best.score, right.score) <= 0.0:
             return best
         a, b, c = (math.log(score.score) for score in (left, best, right))
@@ -99,5 +98,5 @@ class HeldOut(Selection):
 
         self.system.solve_to_noise(alpha, self.x, tol=self.tol, max_iter=self.max_iter)
         field = Field(self.system.tree, collapse(self.system.tree, self.x), self.system.energy.order, self.system.mean)
-        residuals, weights = residuals_of(field, self._held_out)
+        residuals, weights, _ = residuals_of(field, self._held_out)
         return Score(alpha, float((weights * residuals**2).sum() / weights.sum()))

@@ -126,13 +126,11 @@ class Summary:
         Extent of the points with weight.
     n_points, n_observations : int
         Number of points, and of observed values and gradient components.
-    columns : int
-        Numbers that may be observed at a point.
     """
 
     def __init__(self, sample_size: int):
         self.low = self.high = None
-        self.n_points = self.n_observations = self.columns = 0
+        self.n_points = self.n_observations = 0
         self._weight_sum = self._value_sum = 0.0
         self._kept: list[tuple[np.ndarray, Observations]] = []
         self._size, self._threshold = sample_size, np.uint64(2**64 - 1)
@@ -142,7 +140,6 @@ class Summary:
         self.n_points += len(chunk.X)
         weight, slope_weight = weights_of(chunk)
         used = (weight > 0) | (slope_weight > 0).any(axis=1)
-        self.columns = (chunk.y is not None) + (chunk.X.shape[1] if chunk.gradients is not None else 0)
         if not used.any():
             return
         X = chunk.X if used.all() else chunk.X[used]
@@ -162,7 +159,6 @@ class Summary:
             self._extend(other.low, other.high)
         for name in ("n_points", "n_observations", "_weight_sum", "_value_sum"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.columns = max(self.columns, other.columns)
         self._threshold = min(self._threshold, other._threshold)
         self._kept += other._kept
         self._thin()
@@ -313,17 +309,19 @@ def _take(chunk: Observations, rows) -> Observations:
 
 
 def _joined(chunks: list[Observations]) -> Observations:
+    """One chunk; where only some have values or gradients, the others get none by weight 0 or NaN."""
     if len(chunks) == 1:
         return chunks[0]
-    fields = []
-    for name in Observations._fields:
-        parts = [getattr(chunk, name) for chunk in chunks]
-        if all(part is None for part in parts):
-            fields.append(None)
-        elif any(part is None for part in parts):
-            raise ValueError(f"{name} is given in some chunks and not in others: give it in all of them or in none.")
-        elif np.ndim(parts[0]) == 0:
-            fields.append(np.repeat(np.array(parts, dtype=float), [len(chunk.X) for chunk in chunks]))
-        else:
-            fields.append(np.concatenate(parts))
-    return Observations(*fields)
+    weights, _ = zip(*(weights_of(chunk) for chunk in chunks), strict=True)
+    X = np.concatenate([chunk.X for chunk in chunks])
+    values = [np.zeros(len(chunk.X)) if chunk.y is None else chunk.y for chunk in chunks]
+    y = np.concatenate(values) if any(chunk.y is not None for chunk in chunks) else None
+    if all(chunk.gradients is None for chunk in chunks):
+        return Observations(X, y, np.concatenate(weights))
+    slopes = [np.full(chunk.X.shape, np.nan) if chunk.gradients is None else chunk.gradients for chunk in chunks]
+    slope_weights = [
+        np.broadcast_to(1.0 if chunk.gradient_weight is None else chunk.gradient_weight, len(chunk.X))
+        for chunk in chunks
+    ]
+    sample_weight = None if y is None else np.concatenate(weights)
+    return Observations(X, y, sample_weight, np.concatenate(slopes), np.concatenate(slope_weights))

@@ -21,6 +21,7 @@ from .threads import dot, threads_for
 from .tree import Tree
 
 _FINEST_TOL = 1e-8
+_RIDGE = 1e-11
 _COARSE_LEVELS = {1: 6, 2: 3, 3: 2, 4: 1}
 
 
@@ -95,7 +96,7 @@ class Preconditioner(NamedTuple):
 
     def __call__(self, r: np.ndarray) -> np.ndarray:
         z = r * self.inverse
-        z[self.root][self.active] = self.coarse @ r[self.root][self.active]
+        z[self.root][self.active] = linalg.cho_solve((self.coarse, True), r[self.root][self.active], check_finite=False)
         return z
 
 
@@ -219,7 +220,7 @@ class System:
             scale, active = self._diagonal(alpha), self.tree.active
             inverse = np.where(active & (scale > 0.0), 1.0 / np.where(scale > 0.0, scale, 1.0), 0.0)
             root = self.tree.blocks(0)
-            self._kept = (alpha, Preconditioner(inverse, root, active[root], self._coarse_inverse(alpha)))
+            self._kept = (alpha, Preconditioner(inverse, root, active[root], self._coarse_factor(alpha)))
         return self._kept[1]
 
     def solve(self, alpha: float, x: np.ndarray, *, side: int = 0, tol: float, max_iter: int) -> Outcome:
@@ -270,16 +271,15 @@ class System:
         )  # fmt: skip
         return out
 
-    def _coarse_inverse(self, alpha: float) -> np.ndarray:
-        """The inverse of the coarsest level's matrix, with data moved to the centres of cells a few levels down."""
+    def _coarse_factor(self, alpha: float) -> np.ndarray:
+        """Cholesky factor of the coarsest level's matrix, with data moved to the centres of cells a few levels down."""
         tree = self.tree
         if self._coarse_parts is None:
             self._coarse_parts = _coarse_matrices(tree, self.energy, self.value_weight, self.gradient_weight)
         energy, data = self._coarse_parts
         matrix = alpha * energy + data
-        values, vectors = linalg.eigh(matrix)
-        keep = values > values[-1] * len(values) * np.finfo(float).eps
-        return (vectors[:, keep] / values[keep]) @ vectors[:, keep].T
+        matrix[np.diag_indices(len(matrix))] += _RIDGE * np.trace(matrix) / len(matrix)  # for what no data determine
+        return linalg.cholesky(matrix, lower=True, overwrite_a=True, check_finite=False)
 
 
 def _signs(chunk: Observations, first: int, probes: int) -> np.ndarray:

@@ -1,13 +1,22 @@
-"""Pictures: how alpha was chosen, functions of the line and of the plane, decision boundaries, kernels.
+"""Pictures: how alpha was chosen, functions of the line and of the plane, cells of a field, decision boundaries,
+kernels.
 
 They need matplotlib: ``pip install 'seminorm[plot]'``. Every function draws into the ``ax`` it is given, or into a new
 figure, and returns the axes.
 """
 
 from .boundaries import plot_decision
-from .fields import plot_field
+from .fields import plot_field, plot_levels
 from .kernels import plot_kernels
 from .line import plot_band, plot_samples
 from .paths import plot_alpha_path
 
-__all__ = ["plot_alpha_path", "plot_band", "plot_decision", "plot_field", "plot_kernels", "plot_samples"]
+__all__ = [
+    "plot_alpha_path",
+    "plot_band",
+    "plot_decision",
+    "plot_field",
+    "plot_kernels",
+    "plot_levels",
+    "plot_samples",
+]

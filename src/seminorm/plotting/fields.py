@@ -1,4 +1,4 @@
-"""Functions of the plane."""
+"""Functions of the plane, and the cells of the basis of a field."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .._extras import require
 from ._style import COLORMAP, INK, axes_or_new
 
 if TYPE_CHECKING:
@@ -69,6 +70,69 @@ def plot_field(
     if colorbar:
         ax.figure.colorbar(contours, ax=ax, label=label or "")
     return ax
+
+
+def plot_levels(
+    field,
+    bounds: tuple[float, float, float, float] | None = None,
+    ax: Axes | None = None,
+    cmap: str = COLORMAP,
+    colorbar: bool = True,
+) -> Axes:
+    """The cells of a field of the plane, coloured by level: a cell of level l is 2**-l of the data's longest side wide.
+
+    Cells are small where the data asked for detail, and were dense enough to give it.
+
+    Parameters
+    ----------
+    field : Field or fitted FieldSmoother
+        In two dimensions.
+    bounds : tuple, optional
+        (xmin, xmax, ymin, ymax) of the picture; left out, the extent of an estimator's data, or the whole box of a field.
+    ax : Axes, optional
+        Left out, a new figure is made.
+    cmap : str
+        Name of a matplotlib colour map.
+    colorbar : bool
+        Draw the scale of the levels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from seminorm import FieldSmoother
+    >>> from seminorm.plotting import plot_levels
+    >>> X = np.random.default_rng(0).random((2000, 2))
+    >>> ax = plot_levels(FieldSmoother(alpha=1e-4).fit(X, np.exp(-50 * ((X - 0.3) ** 2).sum(axis=1))))
+    """
+    low, high = getattr(field, "data_bounds_", (None, None))
+    field = getattr(field, "field_", field)
+    if field.dimension != 2:
+        raise ValueError(f"plot_levels draws fields of the plane, and this one has {field.dimension} coordinates.")
+    low, high = field.bounds if low is None else (low, high)
+    xmin, xmax, ymin, ymax = (low[0], high[0], low[1], high[1]) if bounds is None else bounds
+    corners, sides, levels = _leaf_cells(field.tree)
+    seen = ((corners < (xmax, ymax)) & (corners + sides > (xmin, ymin))).all(axis=1)
+    unit = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
+    squares = corners[seen, None] + sides[seen, None] * unit
+    ax = axes_or_new(ax)
+    colours = require("matplotlib", "plot").colormaps[cmap].resampled(field.depth + 1)
+    cells = require("matplotlib.collections", "plot").PolyCollection(
+        squares, array=levels[seen], cmap=colours, clim=(-0.5, field.depth + 0.5), edgecolors="white", linewidths=0.3
+    )
+    ax.add_collection(cells)
+    ax.set(xlim=(xmin, xmax), ylim=(ymin, ymax), aspect="equal")
+    ax.grid(False)
+    if colorbar:
+        ax.figure.colorbar(cells, ax=ax, label="level", ticks=np.arange(field.depth + 1))
+    return ax
+
+
+def _leaf_cells(tree) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Lower corners (n, d), sides (n, d) and levels (n,) of the cells that no finer level covers."""
+    block, node = np.nonzero(tree.leaf)
+    levels = tree.level_of[block]
+    sides = tree.box.spacing / 2.0 ** levels[:, None] * tree.box.scale
+    return tree.box.low + (tree.coords[block] * tree.layout.side + tree.layout.node_coords[node]) * sides, sides, levels
 
 
 def _on_grid(function, bounds, resolution: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

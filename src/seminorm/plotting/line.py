@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def plot_band(
-    smoother, x, ax: Axes | None = None, y=None, deviations: float = 2.0, color: str = BLUE, label: str = "fit"
+    smoother, x, ax: Axes | None = None, y=None, deviations: float = 2.0, color: str = BLUE, label: str = "fit", X=None
 ) -> Axes:
     """A fit on the line with the band f(x) +- deviations * std(x) of its posterior.
 
@@ -21,7 +21,7 @@ def plot_band(
 
     Parameters
     ----------
-    smoother : Smoother
+    smoother : Smoother or FieldSmoother
         Fitted to one output of one variable.
     x : array (m,) or (m, 1)
         Where to draw the function.
@@ -33,6 +33,8 @@ def plot_band(
         Half the width of the band in standard deviations; 2 covers some 95 %.
     color, label : str
         Of the line.
+    X : array (n,) or (n, 1), optional
+        Where y was observed; left out, the points that the smoother kept (a FieldSmoother keeps none).
 
     Examples
     --------
@@ -44,6 +46,10 @@ def plot_band(
     >>> ax = plot_band(Smoother().fit(x[:, None], y), np.linspace(-0.2, 1.2, 100), y=y)
     """
     x = np.sort(line_points(x))
+    if y is not None and X is None:
+        if not hasattr(smoother, "X_fit_"):
+            raise ValueError(f"{type(smoother).__name__} does not keep its data: give X, the points of y.")
+        X = smoother.X_fit_
     mean, std = smoother.predict(x[:, None], return_std=True)
     if mean.ndim != 1:
         raise ValueError(f"plot_band draws one output, and the smoother has {mean.shape[1]}: fit one column of y.")
@@ -59,7 +65,7 @@ def plot_band(
     )
     ax.plot(x, mean, color=color, label=label)
     if y is not None:
-        ax.plot(line_points(smoother.X_fit_), line_points(y, "y"), "o", color=INK, markersize=3.5, label="data")
+        ax.plot(line_points(X, "X"), line_points(y, "y"), "o", color=INK, markersize=3.5, label="data")
     ax.legend()
     return ax
 

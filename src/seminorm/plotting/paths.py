@@ -16,6 +16,8 @@ _CRITERIA = {
     "gcv": "generalised cross-validation",
     "loo": "leave-one-out mean square",
     "reml": "minus log restricted likelihood",
+    "auto": "generalised cross-validation",  # of a FieldSmoother, whose alpha names the criterion
+    "holdout": "mean square at held-out points",
 }
 
 
@@ -24,12 +26,12 @@ def plot_alpha_path(smoother, ax: Axes | None = None) -> Axes:
 
     The left axis shows the criterion that the chosen alpha minimises; the right one edf(alpha) = tr A(alpha), where
     A maps the data to the fitted values: from the number of observations (interpolation) down to the dimension of the
-    null space.
+    null space. It is left out where the path does not have it.
 
     Parameters
     ----------
-    smoother : Smoother
-        Fitted with ``alpha="auto"`` or with an array of candidates.
+    smoother : Smoother or FieldSmoother
+        Fitted with ``alpha="auto"``, with another way to choose it, or with an array of candidates.
     ax : Axes, optional
         Left out, a new figure is made.
 
@@ -46,7 +48,7 @@ def plot_alpha_path(smoother, ax: Axes | None = None) -> Axes:
     >>> X = np.linspace(0, 1, 30)[:, None]
     >>> ax = plot_alpha_path(Smoother().fit(X, np.sin(9 * X[:, 0])))
     """
-    path = smoother.alpha_path_
+    path = _path(smoother)
     if len(path["alpha"]) < 2:
         raise ValueError(
             f"alpha was fixed to {smoother.alpha_:g}, so there is no path to plot: fit with alpha='auto' or with an "
@@ -64,12 +66,20 @@ def plot_alpha_path(smoother, ax: Axes | None = None) -> Axes:
     if score.min() > 0 and score.max() > 10 * score.min():
         ax.set_yscale("log")
     ax.set_xlabel("alpha")
-    ax.set_ylabel(_CRITERIA.get(smoother.criterion, smoother.criterion), color=BLUE)
-    lines += _plot_degrees_of_freedom(ax.twinx(), path["alpha"], path["edf"])
+    criterion = smoother.criterion if hasattr(smoother, "criterion") else smoother.alpha
+    ax.set_ylabel(_CRITERIA.get(criterion, criterion), color=BLUE)
+    if "edf" in path:
+        lines += _plot_degrees_of_freedom(ax.twinx(), path["alpha"], path["edf"])
     ax.legend(
         handles=lines, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3
     )  # above the axes, where no curve can be
     return ax
+
+
+def _path(smoother) -> dict[str, np.ndarray]:
+    """The path as named arrays; rows of alpha and criterion are allowed, too."""
+    path = smoother.alpha_path_
+    return dict(zip(("alpha", "score"), path.T, strict=True)) if isinstance(path, np.ndarray) else path
 
 
 def _plot_degrees_of_freedom(ax: Axes, alpha: np.ndarray, edf: np.ndarray) -> list:

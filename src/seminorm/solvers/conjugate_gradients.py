@@ -10,7 +10,9 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an iteration reached: the number of steps, and sqrt(r'Mr / b'Mb) for the residual r and the preconditioner M."""
+    """What an iteration reached: the number of steps, and sqrt(r'Mr / b'Mb) for the residual r and the preconditioner
+    M.
+    """
 
     n_iter: int
     residual: float

@@ -1,0 +1,210 @@
+"""FieldSmoother as a user meets it: scikit-learn's checks, bad input, limits, interruption, grids."""
+
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from seminorm import FieldSmoother
+from seminorm.memory import NotEnoughMemoryError
+
+TOO_MANY_FEATURES = "fields have one to four coordinates; the check uses more"
+EXPECTED = dict.fromkeys(
+    (
+        "check_estimators_dtypes",
+        "check_all_zero_sample_weights_error",
+        "check_sample_weight_equivalence_on_dense_data",
+        "check_dtype_object",
+        "check_regressors_train",
+        "check_regressor_data_not_an_array",
+        "check_regressors_int",
+        "check_fit2d_1sample",
+    ),
+    TOO_MANY_FEATURES,
+)
+
+
+@parametrize_with_checks([FieldSmoother()], expected_failed_checks=lambda _: EXPECTED)
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def plane():
+    rng = np.random.default_rng(0)
+    X = rng.random((500, 2))
+    return X, np.sin(5 * X[:, 0]) + X[:, 1] + 0.05 * rng.standard_normal(500)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"alpha": 0.0}, "alpha must be a positive number"),
+        ({"alpha": "best"}, "alpha must be a positive number or one of auto, gcv, holdout"),
+        ({"order": 4}, "order must be 1, 2 or 3"),
+        ({"order": 3, "degree": 2}, "degree=2 is too small for order=3"),
+        ({"degree": 5}, "degree must be 2 or 3"),
+        ({"depth": -1}, "depth must be"),
+        ({"depth": 2.5}, "depth must be"),
+        ({"scale": [1.0, 0.0]}, "scale must be positive"),
+        ({"margin": -1.0}, "margin must be a number not below 0"),
+        ({"memory_limit": 0}, "memory_limit must be a positive number of bytes"),
+    ],
+)
+def test_bad_parameters(plane, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        FieldSmoother(**parameters).fit(*plane)
+
+
+def test_bad_observations(plane):
+    X, y = plane
+    broken = y.copy()
+    broken[3] = np.inf
+    weights = np.ones(500)
+    for arguments, message in [
+        ((X, broken), "infinity"),
+        ((X, y, -weights), "sample_weight must be finite and not negative"),
+        ((X, y, weights[:-1]), "sample_weight must have shape"),
+        ((X, y, 0 * weights), "all weights are zero"),
+        ((np.tile(X, 3), y), "one to four coordinates: use seminorm.Smoother"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            FieldSmoother().fit(*arguments)
+    with pytest.raises(ValueError, match="gradients must have shape"):
+        FieldSmoother().fit(X, y, gradients=y)
+    with pytest.raises(ValueError, match="infinite components"):
+        FieldSmoother().fit(X, y, gradients=np.full((500, 2), np.inf))
+    with pytest.raises(ValueError, match="y of chunk 1 must have shape"):
+        FieldSmoother().fit([(X, y), (X, y[:-1])])
+    with pytest.raises(ValueError, match="features"):
+        FieldSmoother().fit(X, y).predict(X[:, :1])
+
+
+def test_values_left_out_by_weight_may_be_anything(plane):
+    X, y = plane
+    weight = np.ones(500)
+    weight[:5] = 0.0
+    changed, moved = y.copy(), X.copy()
+    changed[:5], moved[:5] = 1e6, 50.0
+    one = FieldSmoother(alpha=1e-3).fit(X[5:], y[5:])
+    other = FieldSmoother(alpha=1e-3).fit(moved, changed, sample_weight=weight)
+    np.testing.assert_allclose(one.predict(X), other.predict(X), atol=1e-6)
+
+
+def test_constant_axis(plane):
+    """A third coordinate that never changes has no influence."""
+    X, y = plane
+    flat = np.column_stack([X, np.full(500, 7.0)])
+    smoother = FieldSmoother(alpha=1e-3, tol=1e-8).fit(flat, y)
+    values = smoother.predict(flat)
+    assert np.sqrt(np.mean((values - y) ** 2)) < 0.06
+    moved = flat + [0.0, 0.0, 0.05]
+    np.testing.assert_allclose(smoother.predict(moved), values, atol=0.05)
+
+
+def test_one_point_and_equal_values():
+    single = FieldSmoother(alpha=1.0).fit([[3.0, 4.0]], [2.5])
+    np.testing.assert_allclose(single.predict([[3.0, 4.0], [10.0, -5.0]]), 2.5)
+    X = np.random.default_rng(1).random((200, 2))
+    equal = FieldSmoother().fit(X, np.full(200, -7.25))
+    np.testing.assert_array_equal(equal.predict(X), -7.25)
+    repeated = FieldSmoother(alpha=1e-6).fit(np.ones((50, 2)), np.arange(50.0))
+    np.testing.assert_allclose(repeated.predict([[1.0, 1.0]]), 24.5, atol=1e-6)
+
+
+def test_duplicated_points_with_different_values(plane):
+    X, y = plane
+    smoother = FieldSmoother().fit(np.concatenate([X, X]), np.concatenate([y + 0.5, y - 0.5]))
+    assert smoother.field_.depth <= 6
+    np.testing.assert_allclose(smoother.predict(X).mean(), y.mean(), atol=0.02)
+
+
+def test_large_offsets_lose_nothing(plane):
+    """UTM coordinates and values with a large mean."""
+    X, y = plane
+    near = FieldSmoother(alpha=1e2 * 1e-3, depth=6).fit(1e3 * X, y)
+    offset = np.array([5e5, 5.4e6])
+    far = FieldSmoother(alpha=1e2 * 1e-3, depth=6).fit(1e3 * X + offset, y + 1e6)
+    np.testing.assert_allclose(far.predict(1e3 * X + offset) - 1e6, near.predict(1e3 * X), atol=1e-5)
+
+
+def test_memory_limit(plane):
+    X, y = plane
+    with pytest.raises(
+        NotEnoughMemoryError, match=r"depth \d+ .* GiB.* choose depth=\d+ or less, or raise memory_limit"
+    ):
+        FieldSmoother(alpha=1e-6, depth=12, memory_limit=2e8).fit(X, y)
+    rough = np.random.default_rng(2).random((4000, 2))
+    with pytest.warns(UserWarning, match="the field stays at depth"):
+        smoother = FieldSmoother(memory_limit=1e6).fit(rough, np.sin(40 * rough[:, 0]) * np.sin(40 * rough[:, 1]))
+    assert smoother.field_.depth >= 1
+
+
+def test_interruption_leaves_the_last_level(plane):
+    X, y = plane
+    seen = []
+
+    def stop(fit):
+        seen.append(fit.field.depth)
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+
+    smoother = FieldSmoother(callback=stop)
+    with pytest.raises(KeyboardInterrupt):
+        smoother.fit(X, y)
+    assert seen == [0, 1, 2] and smoother.field_.depth == 2
+    assert np.isfinite(smoother.predict(X)).all()
+
+
+def test_progress_bar(plane, capsys):
+    FieldSmoother(verbose=True).fit(*plane)
+    assert "depth" in capsys.readouterr().err
+
+
+def test_no_convergence_is_said(plane):
+    from sklearn.exceptions import ConvergenceWarning
+
+    with pytest.warns(ConvergenceWarning, match="Raise max_iter or alpha"):
+        FieldSmoother(alpha=1e-7, depth=6, tol=1e-10, max_iter=3).fit(*plane)
+
+
+def test_residual_is_what_was_asked(plane):
+    assert FieldSmoother(alpha=1e-4, depth=6, tol=1e-9).fit(*plane).residual_ <= 1e-9
+
+
+def test_orders_that_are_not_well_posed_stay_at_the_sampling():
+    """Order 1 in the plane has no minimiser in the limit: cells do not become smaller than the sampling."""
+    rng = np.random.default_rng(3)
+    X = rng.random((2000, 2))
+    rough = FieldSmoother(alpha=1e-3, order=1, depth=12).fit(X, X[:, 0])
+    assert rough.field_.depth < 9
+
+
+def test_four_dimensions():
+    rng = np.random.default_rng(4)
+    X = rng.random((3000, 4))
+    y = X[:, 0] * X[:, 1] + X[:, 3] ** 2
+    smoother = FieldSmoother().fit(X, y + 0.01 * rng.standard_normal(3000))
+    Z = rng.random((200, 4))
+    truth = Z[:, 0] * Z[:, 1] + Z[:, 3] ** 2
+    assert np.sqrt(np.mean((smoother.predict(Z) - truth) ** 2)) < 0.1 * truth.std()
+
+
+def test_grid(plane):
+    X, y = plane
+    smoother = FieldSmoother(alpha=1e-3).fit(X, y)
+    grid = smoother.grid([0.1, 0.2], bounds=([0.0, 0.0], [1.0, 1.0]), names=["east", "north"], value_name="height")
+    assert grid.dims == ("east", "north") and grid.shape == (11, 6) and grid.name == "height"
+    np.testing.assert_allclose(grid.sel(east=0.3, north=0.4, method="nearest"), smoother.predict([[0.3, 0.4]])[0])
+    assert max(smoother.grid().shape) == 100
+    with pytest.raises(ValueError, match="spacing must be positive"):
+        smoother.grid(0.0)
+    with pytest.raises(ValueError, match="larger spacing"):
+        smoother.grid(1e-7)
+
+
+def test_grid_without_xarray(plane, monkeypatch):
+    import importlib.util
+
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    axes, values = FieldSmoother(alpha=1e-3).fit(*plane).grid(0.25)
+    assert values.shape == tuple(map(len, axes))
