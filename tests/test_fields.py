@@ -9,7 +9,6 @@ import pytest
 from seminorm import Field, FieldSmoother, Smoother
 from seminorm.fields import Settings, Source, fit_field
 from seminorm.fields.posterior import Posterior
-from seminorm.fields.sources import Observations
 from seminorm.fields.system import Energy, System, collapse
 from seminorm.fields.tree import Box, Tree
 from seminorm.kernels import Polyharmonic
@@ -122,7 +121,7 @@ def test_derivatives_are_those_of_finite_differences(d, degree):
     ("d", "degree", "order"), [(1, 2, 1), (1, 3, 3), (2, 2, 2), (2, 3, 2), (3, 2, 1), (3, 2, 2), (4, 2, 1)]
 )
 def test_energy_is_the_integral_of_squared_derivatives(d, degree, order):
-    """Gauss-Legendre on every leaf cell is exact for these polynomials; third derivatives by differences of Hessians."""
+    """Gauss-Legendre on every leaf cell is exact here; third derivatives by differences of Hessians."""
     field, _ = random_field(small_tree(d, degree, levels=1), order)
     nodes, weights = np.polynomial.legendre.leggauss(degree + 1)
     grid = np.stack(np.meshgrid(*[nodes] * d, indexing="ij"), axis=-1).reshape(-1, d) / 2 + 0.5
@@ -297,7 +296,8 @@ def test_same_bits_for_any_number_of_threads(scattered):
 
 def test_chunks_give_the_same_field(scattered, tmp_path):
     X, y, weight = scattered
-    whole = FieldSmoother().fit(X, y, weight)
+    fixed = partial(FieldSmoother, depth=5)
+    whole = fixed().fit(X, y, weight)
     pieces_ = [(X[k : k + 700], y[k : k + 700], weight[k : k + 700]) for k in range(0, 3000, 700)]
     files = []
     for number, (points, values, weights) in enumerate(pieces_):
@@ -306,16 +306,21 @@ def test_chunks_give_the_same_field(scattered, tmp_path):
     np.save(tmp_path / "X.npy", X)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
     sources = [pieces_, [dict(X=p, y=v, sample_weight=w) for p, v, w in pieces_], files, lambda: iter(pieces_)]
-    fitted = [FieldSmoother().fit(source) for source in sources]
-    fitted.append(FieldSmoother().fit(mapped, y, weight))
-    fitted.append(FieldSmoother(memory_limit=2e8).fit(X, y, weight))
+    fitted = [fixed().fit(source) for source in sources]
+    fitted.append(fixed().fit(mapped, y, weight))
+    fitted.append(fixed(memory_limit=2e8).fit(X, y, weight))
     for other in fitted:
         np.testing.assert_allclose(other.alpha_, whole.alpha_, rtol=1e-6)
         np.testing.assert_allclose(other.predict(X), whole.predict(X), atol=1e-6)
+    # with automatic depth, neighbours are sought within a chunk: the basis may differ, the field hardly
+    automatic = FieldSmoother().fit(pieces_).predict(X) - FieldSmoother().fit(X, y, weight).predict(X)
+    assert np.sqrt(np.mean(automatic**2)) < 0.02
 
 
 def test_values_in_one_chunk_and_gradients_in_another(scattered, monkeypatch):
-    """The same as one chunk in which NaN and weight 0 mark what is missing; also when only a sample is kept in memory."""
+    """The same as one chunk in which NaN and weight 0 mark what is missing; also when only a sample is kept in
+    memory.
+    """
     from seminorm.fields import fit
 
     X, y, _ = scattered
@@ -347,15 +352,14 @@ def test_dask_partial_sums_on_workers(scattered):
     distributed = pytest.importorskip("distributed")
     da = pytest.importorskip("dask.array")
     X, y, weight = scattered
-    whole = FieldSmoother().fit(X, y, weight)
+    whole = FieldSmoother(depth=5).fit(X, y, weight)
     arrays = [da.from_array(part, chunks=(700,) + part.shape[1:]) for part in (X, y, weight)]
-    without_client = FieldSmoother().fit(*arrays)
+    without_client = FieldSmoother(depth=5).fit(*arrays)
     with (
         distributed.LocalCluster(n_workers=1, threads_per_worker=2, processes=True, dashboard_address=None) as cluster,
-        distributed.Client(cluster) as client,
+        distributed.Client(cluster) as client,distributed.get_task_stream(client) as stream
     ):
-        with distributed.get_task_stream(client) as stream:
-            on_workers = FieldSmoother().fit(*arrays)
+        on_workers = FieldSmoother(depth=5).fit(*arrays)
     assert any("_partial" in str(task["key"]) for task in stream.data)
     for other in (without_client, on_workers):
         np.testing.assert_allclose(other.predict(X), whole.predict(X), atol=1e-6)

@@ -335,7 +335,8 @@ def new_lines(block, cell, links, tables, data_line, used):
 
 @njit(cache=True, parallel=True)
 def add_data(
-    points, observations, weights, order, start, chosen, cell, spacings, links, tables, pieces, slopes, first, data_line, data, right
+    points, observations, weights, order, start, chosen, cell, spacings, links, tables, pieces, slopes, first,
+    data_line, data, right
 ):  # fmt: skip
     """Add the normal equations of points, sorted by block, for the chosen blocks, no two of which share a function.
 
@@ -566,17 +567,17 @@ def spread_cells(leaf, roots, links, tables, factor, numbers, out):
 
 @njit(cache=True, parallel=True)
 def add_residuals(residuals, points, order, start, first, cell, links, side, number, squares, jumps, pairs):
-    """Sums over the blocks from ``first`` on: of squared residuals, and of half the squared differences of residuals that
-    are neighbours along a curve through the block (Morton order); the number of these pairs, and of distinct points by
-    cell. Points with the same coordinates are no pair.
+    """Sums over the blocks from ``first`` on: of squared residuals, and of half the squared differences of residuals
+    that are neighbours along a curve through the block (Morton order); the number of these pairs, and of distinct
+    points by cell. Points with the same coordinates are no pair.
     """
     d = points.shape[1]
     for b in prange(squares.size):
         here = order[start[first + b] : start[first + b + 1]]
-        keys = np.empty(here.size, dtype=np.int64)
+        keys, digits = np.empty(here.size, dtype=np.int64), np.empty(d, dtype=np.int64)
         scale = links.factors[links.level_of[first + b]] / side
         for n in range(here.size):
-            keys[n] = _morton(points[here[n]], links.coords[first + b], scale, d)
+            keys[n] = _morton(points[here[n]], links.coords[first + b], scale, d, digits)
         curve = here[np.argsort(keys, kind="mergesort")]
         for n in range(curve.size):
             i = curve[n]
@@ -594,14 +595,16 @@ def add_residuals(residuals, points, order, start, first, cell, links, side, num
 
 
 @njit(cache=True, inline="always")
-def _morton(point, block_coords, scale, d):
+def _morton(point, block_coords, scale, d, digits):
     """Position along a curve through a block: the leading bits of the coordinates in the block, interleaved."""
+    bits = 40 // d
+    for a in range(d):
+        t = min(max(point[a] * scale - block_coords[a], 0.0), 1.0 - 1e-15)
+        digits[a] = int(t * 2.0**bits)
     key = 0
-    bits = 60 // d
     for bit in range(bits - 1, -1, -1):
         for a in range(d):
-            t = min(max(point[a] * scale - block_coords[a], 0.0), 1.0 - 1e-15)
-            key = 2 * key + (int(t * 2.0**bits) >> bit) % 2
+            key = 2 * key + ((digits[a] >> bit) & 1)
     return key
 
 

@@ -1,4 +1,4 @@
-"""Observations in Dask arrays: partial sums on the workers of the current client, or one after the other without one."""
+"""Observations in Dask arrays: partial sums on the workers of the current client, or one by one without a client."""
 
 from __future__ import annotations
 

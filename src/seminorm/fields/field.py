@@ -160,10 +160,8 @@ class Field:
         orders = np.array([[column.count(a) for a in range(d)] for column in columns], dtype=np.int64)
         block, cell = tree.locate(points)
         out = np.empty((len(points), len(columns)))
-        loops.evaluate(
-            points, block, cell, tree.links, tree.layout, derivative_pieces(tree.degree, int(orders.max(initial=0))), orders,
-            self.coef, out,
-        )  # fmt: skip
+        polynomials = derivative_pieces(tree.degree, int(orders.max(initial=0)))
+        loops.evaluate(points, block, cell, tree.links, tree.layout, polynomials, orders, self.coef, out)
         if orders.any():
             spacing = tree.box.spacing / 2.0 ** tree.level_of[block]
             out /= np.prod((spacing[:, None, None] * tree.box.scale) ** orders, axis=2)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from .._warnings import warn_user
 from ..memory import NotEnoughMemoryError, available_bytes
@@ -23,9 +24,11 @@ from .tree import Box, Tree
 _SAMPLE = 2**18  # points kept in memory for the coarse levels
 _SAMPLE_PER_CELL = 16
 _SAMPLE_LEAST = 2**13
-_ROUGH = 0.01  # energy against data of a function of the finest level, while the depth is being found
+_CROWDED = 40  # points in an occupied cell, from which on alpha need not be chosen for the next level
+_ROUGH = 0.01  # energy against data of a function of the finest level, as long as alpha is not chosen
+_SPARSE = 4  # points in an occupied cell, below which alpha tells whether finer functions are needed
+_SMOOTH = 0.3  # energy against data of a function of the finest level, from which on finer ones are not needed
 _LEVEL_TOL = 1e-2
-_PATH_TOL = 1e-2
 _HELD_OUT = 0.2
 _EXACT = 1e-12  # mean square of the residuals, relative to the data, that counts as nothing
 _MARGINS = {1: 2.0, 2: 2.0, 3: 2.0, 4: 1.0}
@@ -109,17 +112,14 @@ def fit_levels(source: Source, settings: Settings) -> Iterator[Fit]:
     margin = _MARGINS[len(summary.low)] if settings.margin is None else settings.margin
     box = Box.around(summary.low, summary.high, scale=settings.scale, margin=margin)
     tree = Tree.root(box, settings.degree)
+    data, start, crowd = _data_for(tree, source, summary), None, np.inf
     x = np.zeros(tree.active.shape)
-    data = _data_for(tree, source, summary)
     while True:
-        system = data.accumulate(partial(System, tree, settings.order, summary.mean)).close()
-        alpha = _ROUGH * level_alpha(system)
-        if not settings.chosen:
-            alpha = max(alpha, settings.alpha)
-        outcome, _ = system.solve_to_noise(alpha, x, tol=_LEVEL_TOL, max_iter=settings.max_iter)
-        field = Field(tree, collapse(tree, x), settings.order, summary.mean)
-        yield Fit(field, system, x, alpha, outcome, [], (summary.low, summary.high))
-        finer = _refined(field, system, data, summary, settings)
+        choose = settings.chosen and crowd < _CROWDED
+        fit = _fit_level(tree, data, summary, settings, x, choose, start)
+        start, crowd = fit.alpha if choose else None, summary.n_points / _occupied(fit.system)
+        yield fit
+        finer = _refined(fit, data, settings, crowd)
         if finer is None and data is source:
             break
         if finer is None:  # the sample sees nothing more; all of the data may
@@ -129,43 +129,58 @@ def fit_levels(source: Source, settings: Settings) -> Iterator[Fit]:
         grown[: len(x)] = x
         tree, x = finer, grown
         data = _data_for(tree, source, summary)
-        del system, field
-    yield _finish(source, summary, settings, system, x)
+        del fit
+    if settings.chosen and not choose:
+        fit = _fit_level(tree, data, summary, settings, x, True, None)
+    yield _finished(fit, settings)
 
 
-def _finish(source: Source, summary: Summary, settings: Settings, system: System, x: np.ndarray) -> Fit:
-    """Alpha, and the solution on the finest level."""
-    tree, start = system.tree, _ROUGH * level_alpha(system)
+def _fit_level(
+    tree: Tree, data: Source, summary: Summary, settings: Settings, x: np.ndarray, choose: bool, start: float | None
+) -> Fit:
+    """A solution good enough to see what is missing.
+
+    Alpha is chosen, near that of the level above, or given. On levels with far fewer functions than points it is small
+    enough not to matter: there the basis does the smoothing.
+    """
+    options = {"tol": _LEVEL_TOL, "max_iter": settings.max_iter}
+    probes = _probes(summary.n_points) if choose and settings.alpha != "holdout" else 0
+    system = data.accumulate(partial(System, tree, settings.order, summary.mean, probes)).close()
     alpha, trace, path = settings.alpha, None, []
-    if settings.chosen:
-        selection = _selection(source, summary, settings, tree, x)
-        best = selection.minimise(start, *_alpha_range(selection.system))
+    if choose:
+        selection = _selection(system, data, summary, settings, x, options)
+        best = selection.minimise(level_alpha(system) if start is None else start, *_alpha_range(system))
         alpha, trace, path = best.alpha, best.trace, selection.path()
-        if settings.alpha != "holdout":
-            system = selection.system
-    outcome = system.solve(alpha, x, tol=settings.tol, max_iter=settings.max_iter)
-    if not outcome.converged:
-        from sklearn.exceptions import ConvergenceWarning
+    elif settings.chosen:
+        alpha = _ROUGH * level_alpha(system)
+    outcome, _ = system.solve_to_noise(alpha, x, **options)
+    field = Field(tree, collapse(tree, x), settings.order, summary.mean)
+    return Fit(field, system, x, alpha, outcome, path, (summary.low, summary.high), trace)
 
+
+def _finished(fit: Fit, settings: Settings) -> Fit:
+    """The solution on the finest level, as exact as asked for."""
+    outcome = fit.system.solve(fit.alpha, fit.x, tol=settings.tol, max_iter=settings.max_iter)
+    if not outcome.converged:
         warn_user(
             f"the field was not solved to tol={settings.tol:g}: after {outcome.n_iter} steps the relative residual is "
             f"{outcome.residual:.1e}. Raise max_iter or alpha.",
             ConvergenceWarning,
         )
-    field = Field(tree, collapse(tree, x), settings.order, summary.mean)
-    return Fit(field, system, x, alpha, outcome, path, (summary.low, summary.high), trace, final=True)
+    field = Field(fit.field.tree, collapse(fit.field.tree, fit.x), settings.order, fit.field.offset)
+    return replace(fit, field=field, outcome=outcome, final=True)
 
 
-def _selection(source: Source, summary: Summary, settings: Settings, tree: Tree, x: np.ndarray) -> Selection:
-    options = {"tol": _PATH_TOL, "max_iter": settings.max_iter}
-    make = partial(System, tree, settings.order, summary.mean)
-    if settings.alpha == "holdout":
-        held = max(1, int(_HELD_OUT * summary.n_sample))
-        sample = summary.sample(summary.n_sample)
-        training, test = (_rows(sample, rows) for rows in (slice(held, None), slice(0, held)))
-        return HeldOut(Source.of(*training).accumulate(make).close(), x, test, **options)
-    system = source.accumulate(partial(make, probes=_probes(summary.n_points))).close()
-    return CrossValidation(system, x, **options)
+def _selection(
+    system: System, data: Source, summary: Summary, settings: Settings, x: np.ndarray, options: dict
+) -> Selection:
+    if settings.alpha != "holdout":
+        return CrossValidation(system, x, robust=settings.alpha == "auto", **options)
+    held = max(1, int(_HELD_OUT * summary.n_sample))
+    sample = summary.sample(summary.n_sample)
+    training, test = (_rows(sample, rows) for rows in (slice(held, None), slice(0, held)))
+    make = partial(System, system.tree, settings.order, summary.mean)
+    return HeldOut(Source.of(*training).accumulate(make).close(), x, test, **options)
 
 
 def _rows(observations: Observations, rows: slice) -> Observations:
@@ -186,13 +201,18 @@ def _data_for(tree: Tree, source: Source, summary: Summary) -> Source:
     return Source.of(*summary.sample(wanted))
 
 
+def _occupied(system: System) -> int:
+    """Cells of the finest level with observations."""
+    own = system.tree.blocks(system.tree.depth)
+    return max(np.count_nonzero((system.value_weight[own] > 0) | (system.gradient_weight[own] > 0)), 1)
+
+
 def level_alpha(system: System) -> float:
     """The alpha for which energy and data of a function of the finest level weigh the same, on average."""
     tree, energy = system.tree, system.energy
     own = tree.blocks(tree.depth)
     weight = system.value_weight[own] + system.gradient_weight[own] / energy.spacings[-1] ** 2
-    occupied = max(np.count_nonzero(weight), 1)
-    return float(weight.sum() / occupied / energy.factors[-1] / energy.inner[len(energy.inner) // 2])
+    return float(weight.sum() / _occupied(system) / energy.factors[-1] / energy.inner[len(energy.inner) // 2])
 
 
 def _alpha_range(system: System) -> tuple[float, float]:
@@ -205,21 +225,24 @@ def _alpha_range(system: System) -> tuple[float, float]:
     return 1e-6 * level_alpha(system), float(1e4 * weight / energy.factors[0])
 
 
-def _refined(field: Field, system: System, data: Source, summary: Summary, settings: Settings) -> Tree | None:
-    """The tree with one level more, or None if it is fine enough or as large as memory allows."""
-    tree = field.tree
+def _refined(fit: Fit, data: Source, settings: Settings, crowd: float) -> Tree | None:
+    """The tree with one level more, or None if it is fine enough or as large as memory allows; ``crowd`` is the
+    number of points in an occupied cell.
+    """
+    tree, system = fit.field.tree, fit.system
     own = tree.blocks(tree.depth)
     if tree.depth >= (_DEEPEST[tree.box.dimension] if settings.depth is None else settings.depth):
         return None
+    if settings.depth is None and crowd < _SPARSE and fit.alpha > _SMOOTH * level_alpha(system):
+        return None  # what still finer functions could add, the semi-norm would take away
     if settings.depth is not None and well_posed(tree.box.dimension, settings.order, system):
         marked = (system.value_weight[own] > 0) | (system.gradient_weight[own] > 0)
     else:
-        residuals = data.accumulate(partial(Residuals, field))
-        wanted = (
-            residuals.dense()
-            if settings.depth is not None
-            else residuals.structured(_EXACT * system.square_sum / max(system.number, 1))
-        )
+        residuals = data.accumulate(partial(Residuals, fit.field))
+        if settings.depth is not None:
+            wanted = residuals.dense()
+        else:
+            wanted = residuals.structured(_EXACT * system.square_sum / max(system.number, 1))
         marked = wanted[:, None] & (residuals.number > 0)
     if not marked.any():
         return None

@@ -33,7 +33,7 @@ def sample_on_grid(function: Function, bounds, spacing=None, names=None, value_n
         raise ValueError(f"spacing must be positive, got {spacing}.")
     # a hair more than the width, so that the far corner is not lost to rounding
     axes = [
-        a + step * np.arange(int(math.floor((b - a) / step * (1 + 1e-12))) + 1)
+        a + step * np.arange(math.floor((b - a) / step * (1 + 1e-12)) + 1)
         for a, b, step in zip(low, high, spacing, strict=True)
     ]
     shape = tuple(len(axis) for axis in axes)

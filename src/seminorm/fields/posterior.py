@@ -38,9 +38,15 @@ class Posterior:
     """
 
     def __init__(
-        self, system: System, alpha: float, residual_square_sum: float, trace: float | None = None, *, tol: float = 1e-6,
+        self,
+        system: System,
+        alpha: float,
+        residual_square_sum: float,
+        trace: float | None = None,
+        *,
+        tol: float = 1e-6,
         max_iter: int = 1000,
-    ):  # fmt: skip
+    ):
         self.system, self.alpha, self.residual_square_sum = system, alpha, residual_square_sum
         self.tol, self.max_iter = tol, max_iter
         self._trace = trace

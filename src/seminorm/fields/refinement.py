@@ -41,8 +41,8 @@ class Residuals:
         block, cell = tree.locate(points)
         order, start = loops.sort_by_block(block, len(tree.coords))
         loops.add_residuals(
-            np.sqrt(weights[used]) * residuals[used], points, order, start, tree.level_start[tree.depth], cell, tree.links,
-            tree.layout.side, self.number, self._squares, self._jumps, self._pairs,
+            np.sqrt(weights[used]) * residuals[used], points, order, start, tree.level_start[tree.depth], cell,
+            tree.links, tree.layout.side, self.number, self._squares, self._jumps, self._pairs,
         )  # fmt: skip
 
     def merge(self, other: Residuals) -> None:
@@ -52,8 +52,8 @@ class Residuals:
         self._columns = max(self._columns, other._columns)
 
     def structured(self, negligible: float) -> np.ndarray:
-        """Blocks whose neighbouring residuals agree more than noise does, whose mean square is not ``negligible``, and which
-        have more than about one point in a cell (others are as fine as the sampling).
+        """Blocks whose neighbouring residuals agree more than noise does, whose mean square is not ``negligible``,
+        and which have more than about one point in a cell (others are as fine as the sampling).
         """
         number = np.maximum(self.number.sum(axis=1) * self._columns, 1)
         pairs = np.maximum(self._pairs * self._columns, 1)

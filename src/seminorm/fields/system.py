@@ -15,6 +15,7 @@ from scipy import linalg, sparse
 
 from ..operators.bsplines import cell_energy, cell_products, derivative_pieces, pieces
 from ..solvers.conjugate_gradients import Outcome, conjugate_gradients
+from ..solvers.threads import suited_to
 from . import _numba as loops
 from .sources import Observations, prepare, scrambled
 from .threads import dot, threads_for
@@ -22,6 +23,7 @@ from .tree import Tree
 
 _FINEST_TOL = 1e-8
 _RIDGE = 1e-11
+_REDUCTION = 0.1
 _COARSE_LEVELS = {1: 6, 2: 3, 3: 2, 4: 1}
 
 
@@ -153,8 +155,8 @@ class System:
         for colour in range(2**tree.box.dimension):
             loops.add_data(
                 ready.points, ready.observations, ready.weights, order, start, occupied[parity == colour], cell,
-                self.energy.spacings, tree.links, tree.layout, pieces(tree.degree), slopes, ready.first, self._data_line,
-                self._data, self.leaf_right,
+                self.energy.spacings, tree.links, tree.layout, pieces(tree.degree), slopes, ready.first,
+                self._data_line, self._data, self.leaf_right,
             )  # fmt: skip
         loops.add_cell_weights(ready.weights, order, start, cell, ready.first, self.value_weight, self.gradient_weight)
 
@@ -223,16 +225,16 @@ class System:
             self._kept = (alpha, Preconditioner(inverse, root, active[root], self._coarse_factor(alpha)))
         return self._kept[1]
 
-    def solve(self, alpha: float, x: np.ndarray, *, side: int = 0, tol: float, max_iter: int) -> Outcome:
-        """Solve for one right-hand side, starting from x and overwriting it."""
-        return self.solve_for(alpha, self.right[side], x, tol=tol, max_iter=max_iter)
+    def solve(self, alpha: float, x: np.ndarray, *, side: int = 0, **options) -> Outcome:
+        """Solve for one right-hand side, starting from x and overwriting it; options as for conjugate gradients."""
+        return self.solve_for(alpha, self.right[side], x, **options)
 
-    def solve_for(self, alpha: float, right: np.ndarray, x: np.ndarray, *, tol: float, max_iter: int) -> Outcome:
+    def solve_for(self, alpha: float, right: np.ndarray, x: np.ndarray, **options) -> Outcome:
         """Solve for any right-hand side that was gathered from the leaves."""
-        precondition = self.preconditioner(alpha)
-        return conjugate_gradients(
-            lambda v: self.apply(v, alpha), precondition, dot, right, x, tol=tol, max_iter=max_iter
-        )
+        # BLAS on one thread: its own would fight with those of the loops, and change the last bits with their number
+        with suited_to(0):
+            precondition = self.preconditioner(alpha)
+            return conjugate_gradients(lambda v: self.apply(v, alpha), precondition, dot, right, x, **options)
 
     def solve_to_noise(self, alpha: float, x: np.ndarray, *, tol: float, max_iter: int) -> tuple[Outcome, float]:
         """Solve for the data until the error is small against what the field leaves of them.
@@ -240,9 +242,10 @@ class System:
         Returns the outcome and the residual sum of squares. A residual of ``tol`` makes an error of about ``tol**2``
         times the square sum of the data in it.
         """
-        floor = np.finfo(float).eps * self.square_sum
+        floor, reduction = np.finfo(float).eps * self.square_sum, _REDUCTION
         while True:
-            outcome = self.solve(alpha, x, tol=tol, max_iter=max_iter)
+            outcome = self.solve(alpha, x, tol=tol, max_iter=max_iter, reduction=reduction)
+            reduction = 1.0
             rss = max(self.residual_square_sum(x), floor)
             enough = 0.1 * np.sqrt(rss / self.square_sum) if self.square_sum > 0.0 else 1.0
             if not outcome.converged or outcome.residual <= enough or tol < _FINEST_TOL:
@@ -266,8 +269,8 @@ class System:
             means[1] += np.where(np.arange(d) == axis, slopes[tables.digits], squares[tables.digits]).prod(axis=1)
         out = np.zeros(tree.active.shape)
         loops.diagonal(
-            tree.links, tree.layout, tree.leaf, self.energy.cell, alpha * self.energy.factors, self.energy.spacings, means,
-            self.value_weight, self.gradient_weight, self._data_line, self._data, out,
+            tree.links, tree.layout, tree.leaf, self.energy.cell, alpha * self.energy.factors, self.energy.spacings,
+            means, self.value_weight, self.gradient_weight, self._data_line, self._data, out,
         )  # fmt: skip
         return out
 

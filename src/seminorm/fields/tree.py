@@ -228,7 +228,7 @@ class Box:
 
     @classmethod
     def around(cls, low, high, *, scale=1.0, margin: float = 2.0, across: int = 1) -> Box:
-        """A box around the data: ``across`` cells along its longest side, and a margin of ``margin`` times that side."""
+        """A box around the data: ``across`` cells along the longest side, and ``margin`` times that side beyond."""
         low, high = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
         scale = np.broadcast_to(np.asarray(scale, dtype=float), low.shape)
         widths = (high - low) / scale

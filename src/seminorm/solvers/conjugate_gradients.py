@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+_ROUNDING = 1e-12
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -28,8 +30,12 @@ def conjugate_gradients(
     *,
     tol: float,
     max_iter: int,
+    reduction: float = 1.0,
 ) -> Outcome:
     """Solve A x = right, starting from x and overwriting it.
+
+    The iteration stops when the residual is at most ``tol`` and at most ``reduction`` times that of the first x: a good
+    start may satisfy ``tol`` and still miss what changed since it was found.
 
     A semi-definite matrix is no obstacle as long as the system has a solution: the iterates stay in the range.
     """
@@ -41,6 +47,7 @@ def conjugate_gradients(
     z = precondition(r)
     rho = dot(r, z)
     direction = z.copy()
+    tol = min(tol, max(reduction * np.sqrt(max(rho, 0.0) / scale), _ROUNDING)) if reduction < 1.0 else tol
     for n in range(max_iter):
         residual = np.sqrt(max(rho, 0.0) / scale)
         if residual <= tol:

@@ -1,0 +1,138 @@
+"""Held-out error on real scattered data, in blocks: FieldSmoother against SciPy's thin plates.
+
+Bathymetry along ship tracks, airborne magnetics along flight lines, ground points of a LiDAR scan, and scattered
+points of an elevation model. The area is cut into squares, a fifth of which is held out in turn: points next to the
+held-out ones are held out too. The peers: RBFInterpolator with 50 neighbours, and a dense thin plate on as many
+random points as it can take in about a minute; both interpolate, and both are also tried with the smoothing that does
+best on the held-out points. With --pictures FOLDER, the fitted fields are drawn.
+"""
+
+import argparse
+import os
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from scipy.interpolate import RBFInterpolator
+
+from seminorm import FieldSmoother
+
+DATA = Path(os.environ.get("SEMINORM_DATA", Path(__file__).parents[2] / "shared" / "data")) / "scattered"
+DENSE = 6000
+SQUARES = 24
+FOLDS = 5
+
+
+def geographic(longitude, latitude):
+    """Degrees of latitude along both axes, near the middle of the area."""
+    return np.column_stack([longitude * np.cos(np.deg2rad(np.mean(latitude))), latitude]).astype(float)
+
+
+def load(name):
+    file = np.load(DATA / f"{name}.npz")
+    if name == "baja_bathymetry":
+        return geographic(file["longitude"], file["latitude"]), file["bathymetry_m"].astype(float)
+    if name == "rio_magnetic":
+        return geographic(file["longitude"], file["latitude"]), file["total_field_anomaly_nt"].astype(float)
+    if name == "autzen_lidar":
+        ground = file["xyz"][file["classification"] == 2].astype(float)
+        return ground[:, :2], ground[:, 2]
+    elevation = file["elevation"]
+    rows, columns = np.nonzero(np.isfinite(elevation))
+    keep = np.random.default_rng(0).random(len(rows)) < 0.3
+    X = np.column_stack([columns * float(file["dx"]), rows * float(file["dy"])])[keep]
+    return X, elevation[rows, columns][keep].astype(float)
+
+
+def folds(X):
+    """The number of the fold of each point: squares, dealt out at random."""
+    side = np.ptp(X, axis=0).max() / SQUARES
+    square = np.floor((X - X.min(axis=0)) / side).astype(int) @ [1, 1000]
+    _, number = np.unique(square, return_inverse=True)
+    return np.random.default_rng(1).permutation(number.max() + 1)[number] % FOLDS
+
+
+def distinct(X, y):
+    """One value for each point, the mean: interpolation cannot take more."""
+    points, number = np.unique(X, axis=0, return_inverse=True)
+    number = number.reshape(-1)
+    return points, np.bincount(number, y) / np.bincount(number)
+
+
+def local(X, y, Z, smoothing=0.0):
+    return RBFInterpolator(*distinct(X, y), neighbors=50, smoothing=smoothing)(Z)
+
+
+def dense(X, y, Z, smoothing=0.0):
+    chosen = np.random.default_rng(2).permutation(len(X))[:DENSE]
+    return RBFInterpolator(*distinct(X[chosen], y[chosen]), smoothing=smoothing)(Z)
+
+
+def field(X, y, Z):
+    return FieldSmoother().fit(X, y).predict(Z)
+
+
+def compare(name, number):
+    X, y = load(name)
+    scale = np.ptp(X, axis=0).max()
+    X = (X - X.min(axis=0)) / scale
+    fold = folds(X)
+    methods = {
+        "FieldSmoother": field,
+        "50 neighbours": local,
+        "50 neighbours, smoothed": lambda *a: local(*a, smoothing=1e-4),
+        f"thin plate, {DENSE} points": dense,
+        "the same, smoothed": lambda *a: dense(*a, smoothing=1e-3),
+    }
+    print(f"{name}: {len(X)} points, standard deviation {y.std():.4g}")
+    for label, method in methods.items():
+        squares, absolute, seconds = [], [], 0.0
+        for k in range(number):
+            start = time.perf_counter()
+            error = method(X[fold != k], y[fold != k], X[fold == k]) - y[fold == k]
+            seconds += time.perf_counter() - start
+            squares.append(np.mean(error**2))
+            absolute.append(np.mean(np.abs(error)))
+        print(f"{label:>28}: rms {np.sqrt(np.mean(squares)):9.4g}, mean absolute {np.mean(absolute):9.4g}, "
+              f"{seconds / number:6.2f} s", flush=True)  # fmt: skip
+    return X, y
+
+
+def draw(name, X, y, folder):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    smoother = FieldSmoother().fit(X, y)
+    grid = smoother.grid(1 / 400)
+    values = np.asarray(grid)
+    low, high = X.min(axis=0), X.max(axis=0)
+    figure, axes = plt.subplots(1, 2, figsize=(13, 5), layout="constrained")
+    limits = np.percentile(y, [1, 99])
+    axes[0].scatter(*X.T, c=y, s=0.3, vmin=limits[0], vmax=limits[1])
+    axes[0].set_title(f"{name}: {len(X)} points")
+    extent = (low[0], high[0], low[1], high[1])
+    image = axes[1].imshow(values.T, origin="lower", extent=extent, vmin=limits[0], vmax=limits[1])
+    axes[1].set_title(f"{smoother.field_.n_coef} coefficients, alpha {smoother.alpha_:.2g}")
+    for ax in axes:
+        ax.set_aspect("equal")
+    figure.colorbar(image, ax=axes)
+    figure.savefig(Path(folder) / f"{name}.png", dpi=90)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("sets", nargs="*", help="files of the folder scattered, without .npz; all by default")
+    parser.add_argument("--folds", type=int, default=FOLDS, choices=range(1, FOLDS + 1))
+    parser.add_argument("--pictures", metavar="FOLDER")
+    arguments = parser.parse_args()
+    if not DATA.is_dir():
+        print(f"skipped: no folder {DATA}; set SEMINORM_DATA")
+        sys.exit(0)
+    for name in arguments.sets or sorted(path.stem for path in DATA.glob("*.npz")):
+        points, values = compare(name, arguments.folds)
+        if arguments.pictures:
+            Path(arguments.pictures).mkdir(exist_ok=True)
+            draw(name, points, values, arguments.pictures)
