@@ -270,6 +270,27 @@ def test_gradients_alone_and_missing_components():
     np.testing.assert_allclose(field.gradient(Z), np.stack([2 * Z[:, 0], np.full(50, 3.0)], axis=1), atol=0.02)
 
 
+@pytest.mark.parametrize(("d", "margins", "bound"), [(1, (1.0, 10.0), 1.5e-3), (2, (1.0, 3.0), 4e-3)])
+def test_radial_and_tensor_basis_agree(d, margins, bound):
+    """The radial basis is clamped to zero outside its functions, which matters less the farther they reach."""
+    from seminorm.fields import RadialSplineBasis, fit_basis
+
+    rng = np.random.default_rng(17)
+    X = rng.random((300, d))
+    y = np.sin(4 * X[:, 0]) + X[:, -1] ** 2
+    tensor = FieldSmoother(alpha=1e-3, depth=6, tol=1e-7).fit(X, y).predict(X)
+    support = 0.1 if d == 1 else 0.4
+    differences = []
+    for margin in margins:
+        axes = [np.arange(-margin, 1 + margin + 1e-9, support / 2**d)] * d
+        centres = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, d)
+        basis = RadialSplineBasis(centres, np.full(len(centres), support))
+        radial = fit_basis(basis, basis.energy(2), X, y, 1e-3)(X)
+        differences.append(np.sqrt(np.mean((radial - tensor) ** 2)) / tensor.std())
+    assert differences[1] < 0.6 * differences[0]
+    assert differences[1] < bound
+
+
 # -- chunks, threads, files --------------------------------------------------------------------------------------------
 
 
@@ -357,7 +378,8 @@ def test_dask_partial_sums_on_workers(scattered):
     without_client = FieldSmoother(depth=5).fit(*arrays)
     with (
         distributed.LocalCluster(n_workers=1, threads_per_worker=2, processes=True, dashboard_address=None) as cluster,
-        distributed.Client(cluster) as client,distributed.get_task_stream(client) as stream
+        distributed.Client(cluster) as client,
+        distributed.get_task_stream(client) as stream,
     ):
         on_workers = FieldSmoother(depth=5).fit(*arrays)
     assert any("_partial" in str(task["key"]) for task in stream.data)

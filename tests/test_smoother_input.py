@@ -103,10 +103,12 @@ def test_too_large_for_memory_is_said_before_allocation(monkeypatch, rng):
     monkeypatch.setattr(seminorm.memory, "available_bytes", lambda: 10**6)
     called = []
     monkeypatch.setattr(ThinPlate, "_matrix", lambda self, X, Y: called.append(len(X)))
-    with pytest.raises(MemoryError, match="field estimators") as caught:
-        Smoother().fit(rng.random((400, 2)), np.zeros(400))
+    with pytest.raises(MemoryError, match=r"use seminorm\.FieldSmoother, which takes millions of points") as caught:
+        Smoother().fit(rng.random((400, 4)), np.zeros(400))
     assert isinstance(caught.value, ValueError)
     assert "GiB" in str(caught.value)
+    with pytest.raises(MemoryError, match=r"fit a subset\.$"):  # a field cannot help in five dimensions
+        Smoother().fit(rng.random((400, 5)), np.zeros(400))
     assert 400 not in called
 
 
