@@ -4,10 +4,14 @@ import tempfile
 from pathlib import Path
 
 from seminorm.demo.drawing import look
-from seminorm.demo.sections import classification, smoothing
+from seminorm.demo.sections import classification, fields, smoothing
 
 IMAGES = Path(__file__).parent / "images"
-PICTURES = {smoothing.section: ["smoothing.png"], classification.section: ["classes.png"]}
+PICTURES = {
+    smoothing.section: ["smoothing.png"],
+    fields.section: ["fields.png"],
+    classification.section: ["classes.png"],
+}
 
 if __name__ == "__main__":
     IMAGES.mkdir(exist_ok=True)

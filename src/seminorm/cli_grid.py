@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--scale", type=_numbers, metavar="S[,S...]", help="what coordinates are divided by, one or one an axis"
     )
     field.add_argument(
-        "--margin", type=float, default=2.0, help="of the box around the points, relative to them (default: 2)"
+        "--margin", type=float, help="of the box around the points, relative to them (default: 2, in four dimensions 1)"
     )
     field.add_argument("--field", metavar="FILE", help="save the field itself; seminorm.Field.load reads it")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")

@@ -231,8 +231,9 @@ class Smoother(RegressorMixin, BaseEstimator):
         require_memory(
             3 * 8 * (size**2 + tensors),
             f"a dense fit of {size} observations",
-            "fit a subset, or use the field estimators (seminorm.fields), which take millions of points in up to "
-            "four dimensions.",
+            "fit a subset, or use seminorm.FieldSmoother, which takes millions of points in one to four dimensions."
+            if points.shape[1] <= 4
+            else "fit a subset.",
         )
 
     def _fixed_alpha(self) -> float | None:

@@ -88,7 +88,7 @@ def plot_levels(
     field : Field or fitted FieldSmoother
         In two dimensions.
     bounds : tuple, optional
-        (xmin, xmax, ymin, ymax) of the picture; left out, the extent of an estimator's data, or the whole box of a field.
+        (xmin, xmax, ymin, ymax) of the picture; left out, the extent of an estimator's data, or a field's whole box.
     ax : Axes, optional
         Left out, a new figure is made.
     cmap : str
@@ -117,7 +117,12 @@ def plot_levels(
     ax = axes_or_new(ax)
     colours = require("matplotlib", "plot").colormaps[cmap].resampled(field.depth + 1)
     cells = require("matplotlib.collections", "plot").PolyCollection(
-        squares, array=levels[seen], cmap=colours, clim=(-0.5, field.depth + 0.5), edgecolors="white", linewidths=0.3
+        squares,
+        array=levels[seen],
+        cmap=colours,
+        clim=(-0.5, field.depth + 0.5),
+        edgecolors="white",
+        linewidths=0.6 * 2.0 ** (levels[seen].min(initial=field.depth) - levels[seen]),  # small cells keep their colour
     )
     ax.add_collection(cells)
     ax.set(xlim=(xmin, xmax), ylim=(ymin, ymax), aspect="equal")

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..page import Section
-from . import classification, features, gallery, gradients, no_length_scale, smoothing, uncertainty
+from . import classification, features, fields, gallery, gradients, no_length_scale, smoothing, uncertainty
 
 SECTIONS: list[Callable[[Path], Section]] = [
     smoothing.section,
     uncertainty.section,
+    fields.section,
     gradients.section,
     no_length_scale.section,
     features.section,
