@@ -15,9 +15,9 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "seminorm"
 # a module imports only from entries before its own; the first line holds the tools that know nothing of the mathematics
 LAYERS = [
-    *("_warnings", "memory", "_extras", "serialization"),
+    *("_warnings", "memory", "_extras", "serialization", "tables"),
     *("kernels", "nullspace", "operators", "losses", "solvers", "functions", "invariance", "fields", "surfaces"),
-    *("estimators", "plotting", "demo", "cli"),
+    *("estimators", "plotting", "demo", "cli_grid", "cli"),
 ]
 
 

@@ -112,12 +112,12 @@ def fit_levels(source: Source, settings: Settings) -> Iterator[Fit]:
     margin = _MARGINS[len(summary.low)] if settings.margin is None else settings.margin
     box = Box.around(summary.low, summary.high, scale=settings.scale, margin=margin)
     tree = Tree.root(box, settings.degree)
-    data, start, crowd = _data_for(tree, source, summary), None, np.inf
+    data, choose, crowd = _data_for(tree, source, summary), False, np.inf
     x = np.zeros(tree.active.shape)
     while True:
-        choose = settings.chosen and crowd < _CROWDED
-        fit = _fit_level(tree, data, summary, settings, x, choose, start)
-        start, crowd = fit.alpha if choose else None, summary.n_points / _occupied(fit.system)
+        choose = settings.chosen and (choose or crowd < _CROWDED)
+        fit = _fit_level(tree, data, summary, settings, x, choose)
+        crowd = _crowd(fit.system)
         yield fit
         finer = _refined(fit, data, settings, crowd)
         if finer is None and data is source:
@@ -131,17 +131,17 @@ def fit_levels(source: Source, settings: Settings) -> Iterator[Fit]:
         data = _data_for(tree, source, summary)
         del fit
     if settings.chosen and not choose:
-        fit = _fit_level(tree, data, summary, settings, x, True, None)
+        fit = _fit_level(tree, data, summary, settings, x, True)
     yield _finished(fit, settings)
 
 
-def _fit_level(
-    tree: Tree, data: Source, summary: Summary, settings: Settings, x: np.ndarray, choose: bool, start: float | None
-) -> Fit:
+def _fit_level(tree: Tree, data: Source, summary: Summary, settings: Settings, x: np.ndarray, choose: bool) -> Fit:
     """A solution good enough to see what is missing.
 
-    Alpha is chosen, near that of the level above, or given. On levels with far fewer functions than points it is small
-    enough not to matter: there the basis does the smoothing.
+    Alpha is given or chosen. While there are many points in a cell it is small enough not to matter: there the basis
+    does the smoothing. The search starts where energy and data of the finest functions weigh the same and goes to
+    smaller alpha first: from the other side it may be caught by a criterion that is flat or uneven near
+    interpolation.
     """
     options = {"tol": _LEVEL_TOL, "max_iter": settings.max_iter}
     probes = _probes(summary.n_points) if choose and settings.alpha != "holdout" else 0
@@ -149,7 +149,7 @@ def _fit_level(
     alpha, trace, path = settings.alpha, None, []
     if choose:
         selection = _selection(system, data, summary, settings, x, options)
-        best = selection.minimise(level_alpha(system) if start is None else start, *_alpha_range(system))
+        best = selection.minimise(level_alpha(system), *_alpha_range(system))
         alpha, trace, path = best.alpha, best.trace, selection.path()
     elif settings.chosen:
         alpha = _ROUGH * level_alpha(system)
@@ -205,6 +205,16 @@ def _occupied(system: System) -> int:
     """Cells of the finest level with observations."""
     own = system.tree.blocks(system.tree.depth)
     return max(np.count_nonzero((system.value_weight[own] > 0) | (system.gradient_weight[own] > 0)), 1)
+
+
+def _crowd(system: System) -> float:
+    """Observations in an occupied cell of the finest level."""
+    tree = system.tree
+    total, finest = (
+        (system.value_weight[blocks] + system.gradient_weight[blocks]).sum()
+        for blocks in (tree.blocks(0), tree.blocks(tree.depth))
+    )
+    return float(system.number * finest / total / _occupied(system)) if total > 0 else 0.0
 
 
 def level_alpha(system: System) -> float:

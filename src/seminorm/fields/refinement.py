@@ -16,6 +16,8 @@ from .sources import Chunk, Observations, prepare
 
 _SIGNIFICANT = 3.0
 _OCCUPANCY = 0.25
+_CROWD = 8
+_FILLED = 0.1
 
 
 class Residuals:
@@ -61,7 +63,15 @@ class Residuals:
         threshold = 1 - _SIGNIFICANT / np.sqrt(
             pairs
         )  # the ratio has mean 1 and variance 1 / n for independent residuals
-        return self.dense() & (expected > negligible) & (self._jumps / pairs < threshold * expected)
+        structured = (expected > negligible) & (self._jumps / pairs < threshold * expected)
+        return structured & self.dense() & ~self._lines()
+
+    def _lines(self) -> np.ndarray:
+        """Blocks with few points in a cell that fill few of the cells, as along the track of a ship: finer functions
+        would follow the line and know nothing beside it.
+        """
+        cells = np.count_nonzero(self.number, axis=1)
+        return (self.number.sum(axis=1) < _CROWD * cells) & (cells < _FILLED * self.number.shape[1])
 
     def dense(self) -> np.ndarray:
         """Blocks with more than about one point in an occupied cell."""

@@ -24,6 +24,7 @@ from .tree import Tree
 _FINEST_TOL = 1e-8
 _RIDGE = 1e-11
 _REDUCTION = 0.1
+_FEW_CELLS = 512
 _COARSE_LEVELS = {1: 6, 2: 3, 3: 2, 4: 1}
 
 
@@ -309,7 +310,7 @@ def _coarse_matrices(tree: Tree, energy: Energy, value_weight: np.ndarray, gradi
     for functions_there in alive:
         dense[np.ix_(functions_there, functions_there)] += energy.factors[0] * energy.cell
     level = min(tree.depth, _COARSE_LEVELS[d])
-    centres, weights, slope_weights = [], [], []
+    centres, weights, slope_weights, levels, counts = [], [], [], [], []
     for k in range(level + 1):
         own = tree.blocks(k)
         chosen = (value_weight[own] > 0) | (gradient_weight[own] > 0)
@@ -320,7 +321,13 @@ def _coarse_matrices(tree: Tree, energy: Energy, value_weight: np.ndarray, gradi
         centres.append((place + 0.5) / 2**k)
         weights.append(value_weight[own][block, node])
         slope_weights.append(gradient_weight[own][block, node] / d)
+        levels.append(k)
+        counts.append(len(block))
     centres, weights, slope_weights = (np.concatenate(part) for part in (centres, weights, slope_weights))
+    if len(centres) <= _FEW_CELLS:  # spread over the cell, or the free polynomials would not be determined
+        offsets, shares = _gauss_points(d)
+        centres = (centres[:, None] + offsets / 2.0 ** np.repeat(levels, counts)[:, None, None]).reshape(-1, d)
+        weights, slope_weights = (np.outer(part, shares).reshape(-1) for part in (weights, slope_weights))
     data = np.zeros((size, size))
     for orders, weight in [((0,) * d, weights)] + [
         (tuple(int(a == b) for b in range(d)), slope_weights / tree.box.spacing**2) for a in range(d)
@@ -329,6 +336,14 @@ def _coarse_matrices(tree: Tree, energy: Energy, value_weight: np.ndarray, gradi
             design = _root_design(centres, orders, q, tree.box.cells, numbering, size)
             data += (design.T @ design.multiply(weight[:, None]).tocsr()).toarray()
     return dense, data
+
+
+def _gauss_points(d: int) -> tuple[np.ndarray, np.ndarray]:
+    """Three points an axis in a cell, from its centre, and their weights."""
+    nodes, weights = np.polynomial.legendre.leggauss(3)
+    offsets = np.stack(np.meshgrid(*[nodes / 2] * d, indexing="ij"), axis=-1).reshape(-1, d)
+    shares = np.prod(np.stack(np.meshgrid(*[weights / 2] * d, indexing="ij"), axis=-1).reshape(-1, d), axis=1)
+    return offsets, shares
 
 
 def _root_design(points: np.ndarray, orders: tuple, q: int, cells: np.ndarray, numbering: np.ndarray, size: int):
