@@ -79,6 +79,22 @@ def test_bad_observations(plane):
         FieldSmoother().fit(X, y).predict(X[:, :1])
 
 
+def test_sources_are_read_again_and_scales_fit(plane):
+    X, y = plane
+    spent = iter([(X, y)])
+    with pytest.raises(ValueError, match="must return a fresh iterator"):
+        FieldSmoother().fit(lambda: spent)
+    with pytest.raises(ValueError, match="scale must be one number or 2"):
+        FieldSmoother(scale=[1.0, 2.0, 3.0]).fit(X, y)
+
+
+def test_coarsest_level_alone_is_solved():
+    """All data in one cell: the preconditioner must still know the free polynomials."""
+    X = np.random.default_rng(5).random((1000, 2))
+    smoother = FieldSmoother(alpha=1.0, depth=0, tol=1e-8).fit(X, X @ [1.0, -2.0])
+    np.testing.assert_allclose(smoother.predict(X), X @ [1.0, -2.0], atol=1e-6)
+
+
 def test_values_left_out_by_weight_may_be_anything(plane):
     X, y = plane
     weight = np.ones(500)

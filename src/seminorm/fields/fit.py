@@ -109,6 +109,8 @@ def fit_levels(source: Source, settings: Settings) -> Iterator[Fit]:
             "all weights are zero, or there is no observation: give at least one value or gradient with a positive "
             "weight."
         )
+    if np.ndim(settings.scale) > 0 and np.shape(settings.scale) != summary.low.shape:
+        raise ValueError(f"scale must be one number or {len(summary.low)}, got shape {np.shape(settings.scale)}.")
     margin = _MARGINS[len(summary.low)] if settings.margin is None else settings.margin
     box = Box.around(summary.low, summary.high, scale=settings.scale, margin=margin)
     tree = Tree.root(box, settings.degree)
@@ -146,6 +148,10 @@ def _fit_level(tree: Tree, data: Source, summary: Summary, settings: Settings, x
     options = {"tol": _LEVEL_TOL, "max_iter": settings.max_iter}
     probes = _probes(summary.n_points) if choose and settings.alpha != "holdout" else 0
     system = data.accumulate(partial(System, tree, settings.order, summary.mean, probes)).close()
+    if system.number == 0:
+        raise ValueError(
+            "the observations could not be read a second time: a callable must return a fresh iterator each time it is called."
+        )
     alpha, trace, path = settings.alpha, None, []
     if choose:
         selection = _selection(system, data, summary, settings, x, options)
