@@ -150,7 +150,8 @@ def _fit_level(tree: Tree, data: Source, summary: Summary, settings: Settings, x
     system = data.accumulate(partial(System, tree, settings.order, summary.mean, probes)).close()
     if system.number == 0:
         raise ValueError(
-            "the observations could not be read a second time: a callable must return a fresh iterator each time it is called."
+            "the observations could not be read a second time: a callable must return a fresh iterator each time it is "
+            "called."
         )
     alpha, trace, path = settings.alpha, None, []
     if choose:
