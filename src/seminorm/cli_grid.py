@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -67,6 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read, fit, write and say what was done."""
     from .estimators import FieldSmoother
+    from .serialization import whole_file
     from .tables import open_table
 
     output = _writable(arguments.output)
@@ -95,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
     if field_file is not None:
         print(f"{smoother.field_.save(field_file)}: the field")
     grid = _grid(smoother, spacing, bounds, roles.names(table), arguments.std)
-    with _whole(output) as temporary:
+    with whole_file(output) as temporary:
         _WRITERS[output.suffix](temporary, grid, {"alpha": smoother.alpha_, "order": smoother.order})
     size = " x ".join(str(len(axis)) for axis in grid.axes.values())
     print(f"{output}: {' and '.join(grid.values)} at {size} points")
@@ -267,17 +266,6 @@ def _writable(name: str) -> Path:
     if path.is_dir():
         raise IsADirectoryError(f"cannot write {path}: it is a folder.")
     return path
-
-
-@contextmanager
-def _whole(path: Path) -> Iterator[Path]:
-    """A temporary file that takes the place of ``path`` when all is written, and vanishes when something fails."""
-    temporary = path.with_name(f".{path.stem}-{os.getpid()}{path.suffix}")
-    try:
-        yield temporary
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 # -- arguments and report --------------------------------------------------------------------------------------------

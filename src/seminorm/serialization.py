@@ -7,8 +7,9 @@ from __future__ import annotations
 import importlib
 import json
 import os
-import tempfile
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Integral, Real
 from pathlib import Path
 
@@ -30,16 +31,20 @@ def save_npz(path, content: dict) -> Path:
         raise FileNotFoundError(f"cannot write {path}: there is no folder {path.parent}.")
     arrays: dict[str, np.ndarray] = {}
     description = json.dumps(_describe(content, arrays))
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez(file, **{_DESCRIPTION: np.array(description)}, **arrays)
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    with whole_file(path) as temporary, open(temporary, "wb") as file:
+        np.savez(file, **{_DESCRIPTION: np.array(description)}, **arrays)
     return path
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """A temporary file that takes the place of ``path`` when all is written, and vanishes when something fails."""
+    temporary = path.with_name(f".{path.stem}-{os.getpid()}{path.suffix}")
+    try:
+        yield temporary
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def load_npz(path) -> dict:
@@ -52,12 +57,6 @@ def load_npz(path) -> dict:
         if _DESCRIPTION not in file:
             raise ValueError(f"{path} was not written by {_PACKAGE}: it holds no description.")
         return _build(json.loads(str(file[_DESCRIPTION])), file)
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current
 
 
 def _describe(value, arrays: dict):

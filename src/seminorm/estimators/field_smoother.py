@@ -210,8 +210,10 @@ class FieldSmoother(RegressorMixin, BaseEstimator):
                     "give at "
                     "least one of them."
                 )
-            X, y = _validated(self, X, y)
             sample_weight, gradients, gradient_weight = map(_floats, (sample_weight, gradients, gradient_weight))
+            X, y = _validated(self, X, _without_unused(y, sample_weight))
+        elif y is not None and not hasattr(X, "dask"):
+            raise ValueError("y must not be given beside chunks: each chunk of X has its own.")
         elif hasattr(X, "shape"):
             self.n_features_in_ = X.shape[1]
         points = CHUNK_POINTS
@@ -247,6 +249,14 @@ class FieldSmoother(RegressorMixin, BaseEstimator):
 
 def _floats(values) -> np.ndarray | None:
     return None if values is None else np.asarray(values, dtype=np.float64)
+
+
+def _without_unused(y, sample_weight):
+    """Values of weight 0 may be anything, NaN too: 0 stands for them."""
+    if y is None or sample_weight is None or not (sample_weight == 0.0).any():
+        return y
+    y = np.asarray(y, dtype=np.float64)
+    return np.where(sample_weight == 0.0, 0.0, y) if y.shape == sample_weight.shape else y
 
 
 def _validated(smoother: FieldSmoother, X, y) -> tuple[np.ndarray, np.ndarray | None]:

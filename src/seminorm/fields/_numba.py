@@ -59,11 +59,19 @@ def mark_cells(links, tables, region, leaf):
             leaf[b, node] = inside and links.children[b, half] < 0
 
 
+@njit(cache=True, inline="always")
+def _in_box(links, tables, block, node, k):
+    """Whether cell k under a function lies in the box."""
+    for a in range(links.coords.shape[1]):
+        c = links.coords[block, a] * tables.side + tables.node_coords[node, a] - tables.digits[k, a]
+        if c < 0 or c >= links.limits[links.level_of[block], a]:
+            return False
+    return True
+
+
 @njit(cache=True, parallel=True)
 def mark_functions(links, tables, region, leaf, active, covered):
     """Functions whose support inside the box lies in the region, and the number of leaf cells each one covers."""
-    d = links.coords.shape[1]
-    width = tables.side + 2 * tables.degree
     for b in prange(links.coords.shape[0]):
         padded_region = np.zeros(tables.pad_slot.size, dtype=np.bool_)
         padded_leaf = np.zeros(tables.pad_slot.size, dtype=np.bool_)
@@ -77,16 +85,8 @@ def mark_functions(links, tables, region, leaf, active, covered):
             touched = 0
             leaves = 0
             for k in range(tables.digits.shape[0]):
-                position = tables.centre[node]
-                inside = True
-                stride = 1
-                for a in range(d - 1, -1, -1):
-                    c = links.coords[b, a] * tables.side + tables.node_coords[node, a] - tables.digits[k, a]
-                    if c < 0 or c >= links.limits[links.level_of[b], a]:
-                        inside = False
-                    position -= tables.digits[k, a] * stride
-                    stride *= width
-                if inside:
+                if _in_box(links, tables, b, node, k):
+                    position = tables.centre[node] - tables.cell_offset[k]
                     touched += 1
                     if not padded_region[position]:
                         whole = False
@@ -130,17 +130,11 @@ def flag_children(marked, coords, limits, tables, flags):
 @njit(cache=True, parallel=True)
 def edge_stencils(blocks, lines, links, tables, leaf, energy, stencils):
     """Energy stencils of lines of functions that are only partly on leaf cells, summed over these."""
-    d = tables.digits.shape[1]
-    width = tables.side + 2 * tables.degree
     for r in prange(blocks.size):
         b = blocks[r]
         for j in range(tables.side):
             for k in range(tables.digits.shape[0]):
-                position = tables.centre[lines[r] * tables.side + j]
-                stride = 1
-                for a in range(d - 1, -1, -1):
-                    position -= tables.digits[k, a] * stride
-                    stride *= width
+                position = tables.centre[lines[r] * tables.side + j] - tables.cell_offset[k]
                 source = links.neighbours[b, tables.pad_slot[position]]
                 if source >= 0 and leaf[source, tables.pad_node[position]]:
                     for other in range(tables.digits.shape[0]):
@@ -468,24 +462,15 @@ def diagonal(
     averages over cells for data on finer leaves.
     """
     d = links.coords.shape[1]
-    width = tables.side + 2 * tables.degree
     middle = tables.offset.size // 2
     for b in prange(links.coords.shape[0]):
         inverse_square = 1.0 / spacings[links.level_of[b]] ** 2 / d
         for node in range(tables.centre.size):
             total = 0.0
             for k in range(tables.digits.shape[0]):
-                position = tables.centre[node]
-                inside = True
-                stride = 1
-                for a in range(d - 1, -1, -1):
-                    c = links.coords[b, a] * tables.side + tables.node_coords[node, a] - tables.digits[k, a]
-                    if c < 0 or c >= links.limits[links.level_of[b], a]:
-                        inside = False
-                    position -= tables.digits[k, a] * stride
-                    stride *= width
-                if not inside:
+                if not _in_box(links, tables, b, node, k):
                     continue
+                position = tables.centre[node] - tables.cell_offset[k]
                 total += energy_factors[links.level_of[b]] * energy[k, k]
                 source = links.neighbours[b, tables.pad_slot[position]]
                 if source >= 0 and not leaf[source, tables.pad_node[position]]:

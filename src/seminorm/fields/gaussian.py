@@ -10,17 +10,17 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils import check_array
 
 from ..kernels import AxisScale, Gaussian, Kernel, Laplacian, Matern, Polyharmonic, Scaled
 from ..memory import require_memory
+from .centred import CentredBasis
 
 _PAIRS_AT_ONCE = 2**15
 _STEP = 0.15  # of the trapezoidal rule: its error is exp(-pi^2 / (2 step)), 5e-15
 _REACH = 6.2  # where exp(-t^2) is below rounding
 
 
-class GaussianBasis:
+class GaussianBasis(CentredBasis):
     """Functions f_k(x) = exp(-1/2 sum_i ((x_i - centres[k, i]) / scales[k, i])^2).
 
     Parameters
@@ -40,7 +40,7 @@ class GaussianBasis:
     """
 
     def __init__(self, centres, scales):
-        self.centres = check_array(centres, dtype=np.float64, input_name="centres")
+        super().__init__(centres)
         scales = np.asarray(scales, dtype=float)
         allowed = ((), (self.size,), self.centres.shape, (1, self.dimension))
         if scales.shape not in allowed:
@@ -57,15 +57,6 @@ class GaussianBasis:
         low, high = self.scales.min(), self.scales.max()
         return f"<GaussianBasis: {self.size} functions in R^{self.dimension}, scales {low:.3g} to {high:.3g}>"
 
-    @property
-    def size(self) -> int:
-        """The number of functions."""
-        return len(self.centres)
-
-    @property
-    def dimension(self) -> int:
-        return self.centres.shape[1]
-
     def parameters(self) -> dict[str, np.ndarray]:
         """What the constructor needs to build the basis again."""
         return {"centres": self.centres, "scales": self.scales}
@@ -76,11 +67,7 @@ class GaussianBasis:
         The rows are the points; for ``derivative=1`` all d components at the first point, then at the second, ...; for
         ``derivative=2`` likewise the d x d second derivatives.
         """
-        X = check_array(X, dtype=np.float64, input_name="X")
-        if X.shape[1] != self.dimension:
-            raise ValueError(f"X must have {self.dimension} columns as the centres have, got {X.shape[1]}.")
-        if derivative not in (0, 1, 2):
-            raise ValueError(f"derivative must be 0, 1 or 2, got {derivative!r}.")
+        X = self._points(X, derivative)
         entries = len(X) * self.size * self.dimension ** max(derivative, 1)
         require_memory(
             32 * entries, f"the values of {self.size} Gaussians at {len(X)} points", "use fewer points at a time."

@@ -32,6 +32,8 @@ class Layout(NamedTuple):
         Where the padded copy comes from: neighbour (0 .. 3**d - 1) and position in its block.
     centre : array (B**d,)
         Position of a function in the padded copy.
+    cell_offset : array ((q + 1)**d,)
+        Cells under a function: how far before it they lie in the padded copy, in the order of ``digits``.
     offset : array ((2 q + 1)**d,)
         Stencil entries as offsets in the padded copy.
     coarse_base : array (2**d, B**d), coarse_class : array (B**d,)
@@ -56,6 +58,7 @@ class Layout(NamedTuple):
     pad_slot: np.ndarray
     pad_node: np.ndarray
     centre: np.ndarray
+    cell_offset: np.ndarray
     offset: np.ndarray
     coarse_base: np.ndarray
     coarse_class: np.ndarray
@@ -110,6 +113,7 @@ def layout(dimension: int, degree: int) -> Layout:
         pad_slot=pad_slot,
         pad_node=pad_node,
         centre=_flat(nodes + q, width),
+        cell_offset=_flat(digits, width),
         offset=_flat(_tuples(range(-q, q + 1), d), width),
         coarse_base=coarse_base,
         coarse_class=_flat(nodes % 2, 2),

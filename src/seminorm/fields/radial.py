@@ -15,6 +15,7 @@ from sklearn.utils import check_array
 
 from ..memory import require_memory
 from ..operators.radial_energies import b3_spline, check_order, radial_energy
+from .centred import CentredBasis
 
 _BIN_RATIO = 1.2  # supports that differ by less share a search tree
 _BYTES_A_PAIR = 120  # indices, distance, energy and the copies made on the way to a symmetric matrix
@@ -22,7 +23,7 @@ _CELLS_A_RADIUS = 10
 _PAIRS_AT_ONCE = 2**23
 
 
-class RadialSplineBasis:
+class RadialSplineBasis(CentredBasis):
     """Functions f_k(x) = b(|x - centres[k]| / supports[k]), b the B3-spline with b(0) = 1 and b(t) = 0 for t >= 1.
 
     Parameters
@@ -46,7 +47,7 @@ class RadialSplineBasis:
     """
 
     def __init__(self, centres, supports):
-        self.centres = check_array(centres, dtype=np.float64, input_name="centres")
+        super().__init__(centres)
         supports = np.asarray(supports, dtype=float)
         if supports.shape not in ((), (self.size,)):
             raise ValueError(
@@ -60,15 +61,6 @@ class RadialSplineBasis:
         low, high = self.supports.min(), self.supports.max()
         return f"<RadialSplineBasis: {self.size} functions in R^{self.dimension}, supports {low:.3g} to {high:.3g}>"
 
-    @property
-    def size(self) -> int:
-        """The number of functions."""
-        return len(self.centres)
-
-    @property
-    def dimension(self) -> int:
-        return self.centres.shape[1]
-
     def parameters(self) -> dict[str, np.ndarray]:
         """What the constructor needs to build the basis again."""
         return {"centres": self.centres, "supports": self.supports}
@@ -79,9 +71,7 @@ class RadialSplineBasis:
         The rows are the points; for ``derivative=1`` all d components at the first point, then at the second, ...; for
         ``derivative=2`` likewise the d x d second derivatives.
         """
-        X = check_array(X, dtype=np.float64, input_name="X")
-        if X.shape[1] != self.dimension:
-            raise ValueError(f"X must have {self.dimension} columns as the centres have, got {X.shape[1]}.")
+        X = self._points(X, derivative)
         components = self.dimension**derivative
         rows, columns, distances = self._reached(X, components)
         blocks = self._derivatives(X[rows] - self.centres[columns], distances, self.supports[columns], derivative)
