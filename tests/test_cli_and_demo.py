@@ -249,7 +249,7 @@ def test_require_names_the_command_for_a_loaded_submodule_too(monkeypatch):
     monkeypatch.setitem(sys.modules, "json", None)
     with pytest.raises(
         ImportError,
-        match=r"working with surfaces needs json, which is not installed: pip install 'seminorm\[surface\]'",
+        match=r"exchanging meshes with trimesh needs json, which is not installed: pip install 'seminorm\[surface\]'",
     ):
         _extras.require("json.decoder", "surface")
 

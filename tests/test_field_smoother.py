@@ -90,6 +90,27 @@ def test_sources_are_read_again_and_scales_fit(plane):
         FieldSmoother(scale=[1.0, 2.0, 3.0]).fit(X, y)
 
 
+def test_sources_without_observations_or_files(plane, tmp_path):
+    X, y = plane
+    np.savez(tmp_path / "there.npz", X=X, y=y)
+    files = [str(tmp_path / "there.npz"), tmp_path / "absent.npz"]
+    with pytest.raises(FileNotFoundError, match=r"chunk file .*absent\.npz, item 1 of 2 of X does not exist"):
+        FieldSmoother().fit(files)
+    with pytest.raises(FileNotFoundError, match=r"chunk file .*absent\.npz does not exist"):
+        FieldSmoother().fit(lambda: iter(files))
+    with pytest.raises(FileNotFoundError, match="is a folder: give paths of npz files"):
+        FieldSmoother().fit([tmp_path])
+    for empty in ([], ()):
+        with pytest.raises(ValueError, match=r"X is an empty (list|tuple): give points.*check the folder"):
+            FieldSmoother().fit(empty)
+    with pytest.raises(ValueError, match=r"X is a generator, which can be read once.*function that returns"):
+        FieldSmoother().fit(chunk for chunk in [(X, y)])
+    with pytest.raises(ValueError, match="there are no observations: X has no chunks"):
+        FieldSmoother().fit(lambda: iter([]))
+    with pytest.raises(ValueError, match="all gradients NaN"):
+        FieldSmoother().fit(X, gradients=np.full((500, 2), np.nan))
+
+
 def test_coarsest_level_alone_is_solved():
     """All data in one cell: the preconditioner must still know the free polynomials."""
     X = np.random.default_rng(5).random((1000, 2))
@@ -136,12 +157,28 @@ def test_duplicated_points_with_different_values(plane):
     np.testing.assert_allclose(smoother.predict(X).mean(), y.mean(), atol=0.02)
 
 
+def test_outliers_that_hide_all_detail_are_reported(recwarn):
+    rng = np.random.default_rng(8)
+    X = rng.random((3000, 2))
+    y = np.sin(20 * X[:, 0]) + 0.1 * rng.standard_normal(3000)
+    assert FieldSmoother().fit(X, y).field_.depth > 1
+    y[7] = 9999.0
+    weight = np.ones(3000)
+    weight[7] = 0.0
+    assert FieldSmoother().fit(X, y, sample_weight=weight).field_.depth > 1
+    for noise in (rng.standard_normal(3000), rng.standard_t(3, 3000), np.zeros(3000)):  # coarse, and rightly so
+        assert FieldSmoother().fit(X, X[:, 0] + noise).field_.depth <= 1
+    assert not [warning for warning in recwarn if "enormous" in str(warning.message)]
+    with pytest.warns(UserWarning, match=r"ended at depth [01], and a few residuals are enormous.*fill values"):
+        FieldSmoother().fit(X, y)
+
+
 def test_large_offsets_lose_nothing(plane):
     """UTM coordinates and values with a large mean."""
     X, y = plane
-    near = FieldSmoother(alpha=1e2 * 1e-3, depth=6).fit(1e3 * X, y)
+    near = FieldSmoother(alpha=1e2 * 1e-3, depth=6, tol=1e-6).fit(1e3 * X, y)
     offset = np.array([5e5, 5.4e6])
-    far = FieldSmoother(alpha=1e2 * 1e-3, depth=6).fit(1e3 * X + offset, y + 1e6)
+    far = FieldSmoother(alpha=1e2 * 1e-3, depth=6, tol=1e-6).fit(1e3 * X + offset, y + 1e6)
     np.testing.assert_allclose(far.predict(1e3 * X + offset) - 1e6, near.predict(1e3 * X), atol=1e-5)
 
 
@@ -167,15 +204,67 @@ def test_interruption_leaves_the_last_level(plane):
             raise KeyboardInterrupt
 
     smoother = FieldSmoother(callback=stop)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt) as interruption:
         smoother.fit(X, y)
     assert seen == [0, 1, 2] and smoother.field_.depth == 2
     assert np.isfinite(smoother.predict(X)).all()
+    assert not smoother.complete_
+    assert "keeps the field of depth 2" in interruption.value.__notes__[0]
+    assert FieldSmoother().fit(X, y).complete_
 
 
-def test_progress_bar(plane, capsys):
-    FieldSmoother(verbose=True).fit(*plane)
-    assert "depth" in capsys.readouterr().err
+def interrupting(chunk, reads):
+    """A source that is interrupted while it is read for the last time of ``reads``."""
+    left = [reads]
+
+    def read():
+        left[0] -= 1
+        if left[0] == 0:
+            raise KeyboardInterrupt
+        yield chunk
+
+    return read
+
+
+def test_interruption_within_a_level_leaves_the_level_before(plane):
+    fields = []
+    smoother = FieldSmoother(alpha=1e-3, depth=5, callback=lambda fit: fields.append(fit.field))
+    with pytest.raises(KeyboardInterrupt):
+        smoother.fit(interrupting(plane, reads=5))
+    assert len(fields) >= 2 and smoother.field_ is fields[-1] and not smoother.complete_
+    mean, std = smoother.predict(plane[0][:5], return_std=True)
+    np.testing.assert_array_equal(mean, fields[-1](plane[0][:5]))
+    assert (std > 0).all() and np.isfinite(std).all()
+
+
+def test_interruption_before_the_first_level_leaves_nothing(plane):
+    from sklearn.exceptions import NotFittedError
+
+    smoother = FieldSmoother(alpha=1e-3, depth=2).fit(*plane)
+    with pytest.raises(KeyboardInterrupt) as interruption:
+        smoother.fit(interrupting(plane, reads=1))
+    assert not hasattr(interruption.value, "__notes__")
+    with pytest.raises(NotFittedError):
+        smoother.predict(plane[0])
+
+
+def test_progress_bar_names_the_level(plane, capsys):
+    smoother = FieldSmoother(verbose=True, depth=5).fit(*plane)
+    shown = capsys.readouterr().err
+    for depth in range(6):
+        assert f"depth {depth}, " in shown
+    assert smoother.field_.n_coef > 1000
+    assert f"depth 5, {smoother.field_.n_coef:,} coefficients".replace(",", " ").replace("  ", ", ") in shown
+
+
+def test_compilation_is_announced_if_it_is_ahead_and_progress_wanted(plane, capsys, monkeypatch):
+    from seminorm import _compilation
+
+    monkeypatch.setattr(_compilation, "_is_compiled", lambda function: False)
+    FieldSmoother(1.0, depth=0, verbose=True).fit(*plane)
+    assert _compilation.MESSAGE in capsys.readouterr().err
+    FieldSmoother(1.0, depth=0).fit(*plane)
+    assert capsys.readouterr().err == ""
 
 
 def test_no_convergence_is_said(plane):
@@ -218,11 +307,98 @@ def test_grid(plane):
         smoother.grid(0.0)
     with pytest.raises(ValueError, match="larger spacing"):
         smoother.grid(1e-7)
+    with pytest.raises(ValueError, match="spacing must be one number or 2"):
+        smoother.grid([0.1, 0.1, 0.1])
+    with pytest.raises(ValueError, match="names must be 2 different ones"):
+        smoother.grid(names=["x", "x"])
+
+
+def test_grid_takes_bounds_in_both_forms(plane):
+    smoother = FieldSmoother(alpha=1e-3, depth=3).fit(*plane)
+    corners = smoother.grid(0.1, bounds=([0.0, 0.2], [1.0, 0.6]))
+    assert corners.shape == (11, 5)
+    assert corners.identical(smoother.grid(0.1, bounds=(0.0, 1.0, 0.2, 0.6)))
+    line = FieldSmoother(alpha=1e-3, depth=3).fit(plane[0][:, :1], plane[1])
+    assert line.grid(0.1, bounds=(0.0, 1.0)).identical(line.grid(0.1, bounds=([0.0], [1.0])))
+    for bounds, message in [
+        ((0.0, 1.0, 0.2), "4 numbers for 2 coordinates, .*two corners of 2, got"),
+        (([0.0], [1.0, 2.0]), "4 numbers for 2 coordinates"),
+        ((0.0, 1.0, 0.6, 0.2), "in order, the least of each coordinate before the largest"),
+        (([0.0, 0.2], [1.0, 0.1]), "the lower corner before the upper one"),
+        ((0.0, np.inf, 0.0, 1.0), "bounds must be finite"),
+        ("everywhere", "4 numbers"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            smoother.grid(0.1, bounds=bounds)
+
+
+def test_spacing_left_out_is_the_same_in_scaled_coordinates(plane):
+    X, y = plane
+    plain = FieldSmoother(alpha=1e-3, depth=3).fit(X, y).grid()
+    wide = FieldSmoother(alpha=1e-3, depth=3, scale=[1000.0, 1.0]).fit(X * [1000.0, 1.0], y).grid()
+    assert wide.shape == plain.shape
+    np.testing.assert_allclose(wide.values, plain.values, atol=1e-6)
+    single = FieldSmoother(alpha=1.0, scale=1e-5).fit([[3.0, 4.0]], [2.5]).grid()
+    assert single.shape == (1, 1)
+
+
+@pytest.mark.parametrize("spacing", [0.2, 0.05])  # few nodes: exact; many: drawn
+def test_grid_with_standard_deviations(plane, spacing):
+    smoother = FieldSmoother(alpha=1e-3, depth=3, std_samples=8).fit(*plane)
+    grid = smoother.grid(spacing, bounds=(0, 1, 0, 1), names=["east", "north"], value_name="height", std=True)
+    assert list(grid.data_vars) == ["height", "height_std"] and grid["height_std"].dims == ("east", "north")
+    nodes = np.stack(np.meshgrid(grid["east"], grid["north"], indexing="ij"), axis=-1).reshape(-1, 2)
+    mean, std = smoother.predict(nodes, return_std=True)
+    np.testing.assert_allclose(grid["height"].values.reshape(-1), mean)
+    np.testing.assert_allclose(grid["height_std"].values.reshape(-1), std)
+
+
+def test_chunks_of_a_grid_have_the_deviations_of_the_whole(plane, monkeypatch):
+    smoother = FieldSmoother(alpha=1e-3, depth=3, std_samples=8).fit(*plane)
+    whole = smoother.grid(0.1, std=True)
+    monkeypatch.setattr("seminorm.fields.gridding._CHUNK_POINTS", 13)
+    xarray = pytest.importorskip("xarray")
+    xarray.testing.assert_allclose(smoother.grid(0.1, std=True), whole)
+
+
+@pytest.mark.parametrize("number", [3, 100])  # exact, and drawn
+def test_nothing_is_known_beyond_the_box(plane, number):
+    smoother = FieldSmoother(alpha=1e-3, depth=2, margin=0.0, std_samples=4).fit(*plane)
+    low, high = smoother.field_.bounds
+    edge = low + (high - low) * np.array([1.0, 0.5])
+    X = np.tile([edge, edge + [0.1, 0.0]], (number, 1))
+    with pytest.warns(UserWarning, match="beyond the box of the field.*infinite. A larger margin"):
+        mean, std = smoother.predict(X, return_std=True)
+    assert np.isfinite(mean).all()
+    assert np.isfinite(std[::2]).all() and (std[::2] > 0).all() and np.isinf(std[1::2]).all()
+
+
+def test_the_data_lie_in_the_box_whatever_the_rounding(recwarn):
+    """The extreme points of data without a margin are on the edge of the box."""
+    rng = np.random.default_rng(6)
+    for offset in (0.0, 1e6 / 3):
+        X = rng.random((30, 1)) / 7 + offset
+        smoother = FieldSmoother(alpha=1e-3, depth=2, margin=0.0).fit(X, X[:, 0])
+        assert np.isfinite(smoother.predict(X, return_std=True)[1]).all()
+    assert not [warning for warning in recwarn if "beyond the box" in str(warning.message)]
+
+
+@pytest.mark.parametrize("margin", [0.0, 0.3, 1.0])
+def test_margin_is_rounded_up_to_whole_cells(margin):
+    X = np.random.default_rng(7).random((200, 2)) * [2.0, 1.1]
+    smoother = FieldSmoother(alpha=1.0, depth=0, margin=margin).fit(X, X[:, 0])
+    (low, high), (left, right) = smoother.field_.bounds, smoother.data_bounds_
+    longest = (right - left).max()
+    wanted = (right - left) / longest + 2 * margin
+    np.testing.assert_allclose((high - low) / longest, np.ceil(wanted - 1e-9))
 
 
 def test_grid_without_xarray(plane, monkeypatch):
     import importlib.util
 
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    axes, values = FieldSmoother(alpha=1e-3).fit(*plane).grid(0.25)
+    smoother = FieldSmoother(alpha=1e-3).fit(*plane)
+    axes, values = smoother.grid(0.25)
     assert values.shape == tuple(map(len, axes))
+    axes, values, std = smoother.grid(0.25, std=True)
+    assert std.shape == values.shape == tuple(map(len, axes)) and (std > 0).all()

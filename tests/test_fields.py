@@ -458,8 +458,12 @@ def test_automatic_alpha_is_about_as_good_as_the_best(alpha):
     automatic = error(chosen)
     assert automatic < 1.15 * min(error(FieldSmoother(chosen.alpha_ * factor)) for factor in (0.1, 0.3, 3.0, 10.0))
     path = chosen.alpha_path_
-    assert np.any(np.isclose(path[:, 0], chosen.alpha_)) and len(path) >= 3
-    assert path[:, 1].min() == path[np.argmin(abs(path[:, 0] - chosen.alpha_)), 1]
+    assert chosen.alpha_ in path["alpha"] and len(path["alpha"]) >= 3
+    assert path["score"].min() == path["score"][path["alpha"] == chosen.alpha_][0]
+    assert ("edf" in path) == (alpha == "auto")
+    if alpha == "auto":
+        assert (np.diff(path["alpha"]) > 0).all() and (np.diff(path["edf"]) < 0).all()
+        assert path["edf"].min() >= 3 and path["edf"].max() <= 4000
 
 
 def test_depth_follows_the_data():

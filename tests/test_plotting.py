@@ -128,12 +128,20 @@ def test_alpha_path_needs_a_path(line_data, ax):
 
 def test_alpha_path_of_a_field(field_model, ax):
     plot_alpha_path(field_model, ax=ax)
-    by_label = {line.get_label(): line for line in ax.lines}
+    by_label = {line.get_label(): line for axes in ax.figure.axes for line in axes.lines}
     assert by_label[f"chosen: alpha = {field_model.alpha_:.2g}"].get_xdata()[0] == field_model.alpha_
     path = field_model.alpha_path_
-    scores = path[:, 1] if isinstance(path, np.ndarray) else path["score"]
-    np.testing.assert_array_equal(by_label["criterion"].get_ydata(), scores)
+    np.testing.assert_array_equal(by_label["criterion"].get_xydata(), np.transpose([path["alpha"], path["score"]]))
+    np.testing.assert_array_equal(by_label["degrees of freedom"].get_ydata(), path["edf"])
     assert ax.get_ylabel() == "generalised cross-validation"
+
+
+def test_alpha_path_of_a_field_without_degrees_of_freedom(ax):
+    x = np.random.default_rng(0).random((300, 1))
+    plot_alpha_path(FieldSmoother("holdout").fit(x, np.sin(9 * x[:, 0])), ax=ax)
+    assert ax.get_ylabel() == "mean square at held-out points" and len(ax.figure.axes) == 1
+    with pytest.raises(ValueError, match=r"alpha was fixed to 0\.5.*alpha='auto'"):
+        plot_alpha_path(FieldSmoother(0.5).fit(x, x[:, 0]), ax=ax)
 
 
 def test_band_is_the_mean_and_its_deviations(line_model, line_data, ax):
@@ -221,7 +229,9 @@ def test_field_takes_estimators_and_functions_alike(ax):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"bounds": (1, 0, 0, 1)}, "bounds must be"),
+        ({"bounds": (1, 0, 0, 1)}, "bounds must be finite and in order"),
+        ({"bounds": (0, 0, 0, 1)}, "bounds must be .* xmin < xmax"),
+        ({"bounds": (0, 1)}, r"bounds must be 4 numbers for 2 coordinates.*got \(0, 1\)"),
         ({"bounds": (0, 1, 0, 1), "resolution": 1}, "resolution must be at least 2"),
         ({"bounds": (0, 1, 0, 1), "function": lambda X: X}, "one value a point"),
     ],
@@ -267,6 +277,27 @@ def test_levels_take_bounds(field_model, ax):
     low, high, _ = drawn_cells(ax)
     assert (low < [100.2, 0.0]).all() and (high > [100.0, -5.0]).all()
     assert ax.get_xlim() == (100.0, 100.2) and len(ax.figure.axes) == 1
+
+
+@pytest.mark.parametrize("draw", ["field", "levels", "decision"])
+def test_bounds_may_be_two_corners(draw, field_model):
+    from seminorm.plotting import plot_decision
+
+    class Halves:
+        def decision_function(self, X):
+            return X[:, 0] - 100.1
+
+    plot = {
+        "field": lambda **kw: plot_field(field_model, resolution=5, **kw),
+        "levels": lambda **kw: plot_levels(field_model, **kw),
+        "decision": lambda **kw: plot_decision(Halves(), resolution=5, **kw),
+    }[draw]
+    flat, corners = (
+        plot(bounds=bounds, ax=Figure().subplots())
+        for bounds in ((100.0, 100.2, -5.0, 0.0), ([100.0, -5.0], [100.2, 0.0]))
+    )
+    assert flat.get_xlim() == corners.get_xlim() == (100.0, 100.2)
+    assert flat.get_ylim() == corners.get_ylim() == (-5.0, 0.0)
 
 
 def test_levels_need_a_plane(line_data, ax):

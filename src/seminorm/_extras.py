@@ -7,7 +7,9 @@ from types import ModuleType
 
 _PURPOSES = {
     "plot": "plotting",
-    "surface": "working with surfaces",
+    "surface": "exchanging meshes with trimesh",
+    "las": "reading LAS and LAZ files",
+    "viewers": "showing meshes in another program",
     "grid": "labelled grids",
     "distributed": "distributed computation",
 }

@@ -33,12 +33,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     columns.add_argument("--skip-missing", action="store_true", help="leave out rows with missing values")
     grid = parser.add_argument_group("grid")
     grid.add_argument(
-        "--spacing", type=_numbers, metavar="S[,S...]", help="one, or one an axis (default: 100 along the longest side)"
+        "--spacing",
+        type=_numbers,
+        metavar="S[,S...]",
+        help="one, or one an axis (default: 100 along the longest side, after --scale)",
     )
     grid.add_argument(
         "--bounds", type=_numbers, metavar="XMIN,XMAX[,...]", help="two an axis (default: extent of the points)"
     )
-    grid.add_argument("--std", action="store_true", help="write the standard deviation of the field, too")
+    grid.add_argument("--std", action="store_true", help="write the standard deviation of the field, too (VALUE_std)")
     field = parser.add_argument_group("field (see the documentation of seminorm.FieldSmoother)")
     field.add_argument(
         "--alpha",
@@ -65,6 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read, fit, write and say what was done."""
     from .estimators import FieldSmoother
+    from .fields.gridding import as_corners
     from .serialization import whole_file
     from .tables import open_table
 
@@ -77,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
     table = open_table(arguments.points)
     roles = choose_columns(table, arguments.columns, arguments.value, arguments.weight)
     d = len(roles.coordinates)
-    bounds = _bounds(arguments.bounds, d)
+    bounds = None if arguments.bounds is None else as_corners(arguments.bounds, d, "--bounds")
     spacing, scale = _one_each("--spacing", arguments.spacing, d), _one_each("--scale", arguments.scale, d)
     values = _observations(table, roles, arguments.skip_missing, progress=not arguments.quiet)
     print(f"{table.path}: {len(values)} points, {roles.describe(table)}")
@@ -191,25 +195,15 @@ class Grid(NamedTuple):
 
 
 def _grid(smoother, spacing, bounds, names: tuple[list[str], str], std: bool) -> Grid:
-    from .fields.gridding import sample_on_grid
-
     axis_names, value_name = names
-    options = {"names": axis_names, "value_name": value_name}
-    axes, values = _arrays(smoother.grid(spacing, bounds=bounds, **options))
-    arrays = {value_name: values}
-    if std:
-        bounds = smoother.data_bounds_ if bounds is None else bounds
-        _, arrays[_std_name(value_name)] = _arrays(
-            sample_on_grid(lambda X: smoother.predict(X, return_std=True)[1], bounds, spacing, **options)
-        )
-    return Grid(dict(zip(axis_names, axes, strict=True)), arrays)
-
-
-def _arrays(grid) -> tuple[list, object]:
-    """Axes and values of a grid, which is a DataArray where xarray is installed."""
-    if isinstance(grid, tuple):
-        return list(grid[0]), grid[1]
-    return [grid[name].values for name in grid.dims], grid.values
+    value_names = [value_name, _std_name(value_name)] if std else [value_name]
+    grid = smoother.grid(spacing, bounds=bounds, names=axis_names, value_name=value_name, std=std)
+    if isinstance(grid, tuple):  # without xarray
+        axes, *arrays = grid
+    else:
+        axes = [grid[name].values for name in axis_names]
+        arrays = [grid[name].values for name in value_names] if std else [grid.values]
+    return Grid(dict(zip(axis_names, axes, strict=True)), dict(zip(value_names, arrays, strict=True)))
 
 
 def _std_name(name: str) -> str:
@@ -296,19 +290,6 @@ def _one_each(option: str, numbers: list[float] | None, d: int) -> list[float] |
     if numbers is not None and len(numbers) not in (1, d):
         raise ValueError(f"{option} has {len(numbers)} numbers for {d} coordinates: give one, or one for each.")
     return numbers[0] if numbers is not None and len(numbers) == 1 else numbers
-
-
-def _bounds(numbers: list[float] | None, d: int) -> tuple[list[float], list[float]] | None:
-    if numbers is None:
-        return None
-    if len(numbers) != 2 * d:
-        raise ValueError(
-            f"--bounds has {len(numbers)} numbers for {d} coordinates: give the least and the largest of each, {2 * d}."
-        )
-    low, high = numbers[::2], numbers[1::2]
-    if not all(a <= b for a, b in zip(low, high, strict=True)):
-        raise ValueError(f"--bounds must give the least of each coordinate before the largest, got {numbers}.")
-    return low, high
 
 
 def _summary(smoother) -> str:

@@ -193,50 +193,107 @@ def apply(x, factors, links, tables, kind, edge, inner, data_line, data, use_dat
                 y[b, line * side + j] = total[j]
 
 
-@njit(cache=True, parallel=True)
-def prolong_add(x, first, last, links, tables):
-    """Add to the coefficients of a level those of the level above it, refined."""
-    pad_slot, pad_node, neighbours = tables.pad_slot, tables.pad_node, links.neighbours
-    coarse_base, coarse_class = tables.coarse_base, tables.coarse_class
-    coarse_offset, coarse_weight = tables.coarse_offset, tables.coarse_weight
-    terms = coarse_offset.shape[1]
-    for b in prange(first, last):
-        up = links.parent[b]
-        padded = np.zeros(pad_slot.size)
-        for p in range(pad_slot.size):
-            source = neighbours[up, pad_slot[p]]
-            if source >= 0:
-                padded[p] = x[source, pad_node[p]]
-        for node in range(coarse_class.size):
-            c = coarse_class[node]
-            base = coarse_base[links.half[b], node]
-            total = 0.0
-            for k in range(terms):
-                total += coarse_weight[c, k] * padded[base + coarse_offset[c, k]]
-            x[b, node] += total
+@njit(cache=True, inline="always")
+def read_patch(x, around, tables, patch):
+    """Coefficients of the functions alive on the cells of a block."""
+    for p in range(patch.size):
+        source = around[tables.patch_slot[p]]
+        patch[p] = x[source, tables.patch_node[p]] if source >= 0 else 0.0
+
+
+@njit(cache=True, inline="always")
+def add_patch(patch, around, tables, y):
+    """The transpose of reading."""
+    for p in range(patch.size):
+        source = around[tables.patch_slot[p]]
+        if source >= 0:
+            y[source, tables.patch_node[p]] += patch[p]
+
+
+@njit(cache=True, inline="always")
+def rows_of_box(low, width, whole, rows):
+    """Where the rows (along the last axis) of a box of functions begin in the patch; returns their number."""
+    d = low.size
+    number = 1
+    for a in range(d - 1):
+        number *= width[a]
+    for r in range(number):
+        rest, position, stride = r, low[d - 1], whole
+        for a in range(d - 2, -1, -1):
+            position += (low[a] + rest % width[a]) * stride
+            rest //= width[a]
+            stride *= whole
+        rows[r] = position
+    return number
+
+
+@njit(cache=True)
+def _along_axes(matrix, d, before, after):
+    """Multiply each axis of a cube by the transposed matrix; returns the buffer that holds the result."""
+    n, m = matrix.shape
+    size = n**d
+    for _ in range(d):
+        rest = size // n
+        np.dot(before[:size].reshape(n, rest).T, matrix, after[: rest * m].reshape(rest, m))
+        size = rest * m
+        before, after = after, before
+    return before
 
 
 @njit(cache=True, parallel=True)
-def restrict_add(x, first, last, links, tables):
-    """The transpose: add to the coarse functions of a level what the finer functions they contain have."""
-    finer, fine_slot, fine_node, fine_base = links.finer, tables.fine_slot, tables.fine_node, tables.fine_base
-    fine_offset, fine_weight = tables.fine_offset, tables.fine_weight
-    for b in prange(first, last):
-        some = False
-        for s in range(finer.shape[1]):
-            some = some or finer[b, s] >= 0
-        if not some:
-            continue
-        padded = np.zeros(fine_slot.size)
-        for p in range(fine_slot.size):
-            source = finer[b, fine_slot[p]]
-            if source >= 0:
-                padded[p] = x[source, fine_node[p]]
-        for node in range(fine_base.size):
-            total = 0.0
-            for k in range(fine_offset.size):
-                total += fine_weight[k] * padded[fine_base[node] + fine_offset[k]]
-            x[b, node] += total
+def prolong_add(x, parents, links, tables, refinement):
+    """Add to the coefficients of the blocks inside the given ones those of the given ones, refined."""
+    d = links.coords.shape[1]
+    side = tables.side
+    reach = refinement.shape[0]
+    whole = side + tables.degree
+    for n in prange(parents.size):
+        b = parents[n]
+        patch = np.empty(tables.patch_slot.size, dtype=x.dtype)
+        read_patch(x, links.neighbours[b], tables, patch)
+        buffers = np.empty((2, max(reach, side) ** d), dtype=x.dtype)
+        low, width = np.empty(d, dtype=np.int64), np.full(d, reach)
+        rows = np.empty(reach ** (d - 1), dtype=np.int64)
+        for h in range(2**d):
+            child = links.finer[b, h]
+            if child < 0:
+                continue
+            for a in range(d):
+                low[a] = ((h >> (d - 1 - a)) & 1) * (side // 2)
+            for r in range(rows_of_box(low, width, whole, rows)):
+                buffers[0, r * reach : (r + 1) * reach] = patch[rows[r] : rows[r] + reach]
+            fine = _along_axes(refinement, d, buffers[0], buffers[1])
+            for node in range(side**d):
+                x[child, node] += fine[node]
+
+
+@njit(cache=True, parallel=True)
+def restrict_add(x, parents, links, tables, refinement):
+    """The transpose: add to the functions of the given blocks, no two of which share one, what the finer functions in
+    them have; ``refinement`` is transposed.
+    """
+    d = links.coords.shape[1]
+    side = tables.side
+    reach = refinement.shape[1]
+    whole = side + tables.degree
+    for n in prange(parents.size):
+        b = parents[n]
+        patch = np.zeros(tables.patch_slot.size, dtype=x.dtype)
+        buffers = np.empty((2, max(reach, side) ** d), dtype=x.dtype)
+        low, width = np.empty(d, dtype=np.int64), np.full(d, reach)
+        rows = np.empty(reach ** (d - 1), dtype=np.int64)
+        for h in range(2**d):
+            child = links.finer[b, h]
+            if child < 0:
+                continue
+            for a in range(d):
+                low[a] = ((h >> (d - 1 - a)) & 1) * (side // 2)
+            buffers[0, : side**d] = x[child]
+            coarse = _along_axes(refinement, d, buffers[0], buffers[1])
+            for r in range(rows_of_box(low, width, whole, rows)):
+                for k in range(reach):
+                    patch[rows[r] + k] += coarse[r * reach + k]
+        add_patch(patch, links.neighbours[b], tables, x)
 
 
 @njit(cache=True, inline="always")
@@ -455,14 +512,13 @@ def add_to_parents(sums, first, last, links, tables):
 
 
 @njit(cache=True, parallel=True)
-def diagonal(
-    links, tables, leaf, energy, energy_factors, spacings, means, value_weight, gradient_weight, data_line, data, out
+def add_diagonal(
+    links, tables, leaf, energy, energy_factors, spacings, means, value_weight, gradient_weight, out
 ):  # fmt: skip
-    """Diagonal of the normal equations of all levels: exact for the energy and for data on the level's own leaves, from
-    averages over cells for data on finer leaves.
+    """Complete the diagonal of the normal equations of all levels, given that of the data on the level's own leaves:
+    add the energy, and data on finer leaves from averages over cells.
     """
     d = links.coords.shape[1]
-    middle = tables.offset.size // 2
     for b in prange(links.coords.shape[0]):
         inverse_square = 1.0 / spacings[links.level_of[b]] ** 2 / d
         for node in range(tables.centre.size):
@@ -476,10 +532,7 @@ def diagonal(
                 if source >= 0 and not leaf[source, tables.pad_node[position]]:
                     total += means[0, k] * value_weight[source, tables.pad_node[position]]
                     total += means[1, k] * inverse_square * gradient_weight[source, tables.pad_node[position]]
-            line = data_line[b, node // tables.side]
-            if line >= 0:
-                total += data[line, middle, node % tables.side]
-            out[b, node] = total
+            out[b, node] += total
 
 
 @njit(cache=True, parallel=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -15,7 +15,7 @@ from ..operators.bsplines import check_order
 from ..solvers.conjugate_gradients import Outcome
 from .field import Field
 from .posterior import Posterior
-from .refinement import Residuals
+from .refinement import Residuals, residuals_of
 from .selection import CrossValidation, HeldOut, Score, Selection
 from .sources import Observations, Source, Summary
 from .system import System, collapse
@@ -33,6 +33,8 @@ _HELD_OUT = 0.2
 _EXACT = 1e-12  # mean square of the residuals, relative to the data, that counts as nothing
 _MARGINS = {1: 2.0, 2: 2.0, 3: 2.0, 4: 1.0}
 _DEEPEST = {1: 40, 2: 26, 3: 18, 4: 13}
+_MANY = 1000  # points of which a field of depth 0 or 1 is suspicious
+_OUTLYING = 100  # mean against median of squared residuals; 2.2 for normal noise, about 5 for heavy tails
 _VECTORS = 16  # arrays of one number a function, while a system is built and solved
 
 
@@ -100,14 +102,20 @@ def fit_field(source: Source, settings: Settings) -> Fit:
     return last
 
 
-def fit_levels(source: Source, settings: Settings) -> Iterator[Fit]:
-    """The same, one level after the other: each has a usable field, the last one is the answer."""
+def fit_levels(
+    source: Source, settings: Settings, begin: Callable[[Tree], object] = lambda tree: None
+) -> Iterator[Fit]:
+    """The same, one level after the other: each has a usable field, the last one is the answer.
+
+    ``begin`` is called with the tree of a level before the level is fitted.
+    """
     check_order(settings.degree, settings.order)
     summary = source.accumulate(partial(Summary, _SAMPLE))
+    if summary.n_points == 0:
+        raise ValueError("there are no observations: X has no chunks, or only empty ones.")
     if summary.low is None:
         raise ValueError(
-            "all weights are zero, or there is no observation: give at least one value or gradient with a positive "
-            "weight."
+            "all weights are zero, or all gradients NaN: give at least one value or gradient with a positive weight."
         )
     if np.ndim(settings.scale) > 0 and np.shape(settings.scale) != summary.low.shape:
         raise ValueError(f"scale must be one number or {len(summary.low)}, got shape {np.shape(settings.scale)}.")
@@ -118,6 +126,7 @@ def fit_levels(source: Source, settings: Settings) -> Iterator[Fit]:
     x = np.zeros(tree.active.shape)
     while True:
         choose = settings.chosen and (choose or crowd < _CROWDED)
+        begin(tree)
         fit = _fit_level(tree, data, summary, settings, x, choose)
         crowd = _crowd(fit.system)
         yield fit
@@ -133,8 +142,12 @@ def fit_levels(source: Source, settings: Settings) -> Iterator[Fit]:
         data = _data_for(tree, source, summary)
         del fit
     if settings.chosen and not choose:
+        begin(tree)
         fit = _fit_level(tree, data, summary, settings, x, True)
-    yield _finished(fit, settings)
+    fit = _finished(fit, settings)
+    if settings.depth is None and tree.depth <= 1 and summary.n_points >= _MANY:
+        _warn_of_outliers(fit, summary)
+    yield fit
 
 
 def _fit_level(tree: Tree, data: Source, summary: Summary, settings: Settings, x: np.ndarray, choose: bool) -> Fit:
@@ -176,6 +189,19 @@ def _finished(fit: Fit, settings: Settings) -> Fit:
         )
     field = Field(fit.field.tree, collapse(fit.field.tree, fit.x), settings.order, fit.field.offset)
     return replace(fit, field=field, outcome=outcome, final=True)
+
+
+def _warn_of_outliers(fit: Fit, summary: Summary) -> None:
+    """A mean square far above the median means that a few observations drown what neighbours have in common."""
+    residuals, weights, _ = residuals_of(fit.field, summary.sample(summary.n_sample))
+    median = float(np.median((weights * residuals**2)[weights > 0]))
+    mean = fit.system.residual_square_sum(fit.x) / max(fit.system.number, 1)
+    if mean > _OUTLYING * median and mean > _EXACT * fit.system.square_sum / max(fit.system.number, 1):
+        warn_user(
+            f"the field ended at depth {fit.field.depth}, and a few residuals are enormous: their root mean square is "
+            f"{mean**0.5:.3g}, their median {median**0.5:.3g}. Outliers or fill values hide all detail from "
+            'depth="auto": remove them, give them sample_weight 0, or give a depth.'
+        )
 
 
 def _selection(

@@ -36,18 +36,14 @@ class Layout(NamedTuple):
         Cells under a function: how far before it they lie in the padded copy, in the order of ``digits``.
     offset : array ((2 q + 1)**d,)
         Stencil entries as offsets in the padded copy.
-    coarse_base : array (2**d, B**d), coarse_class : array (B**d,)
-        For a block that is the given half (a bit an axis) of its parent: the position in the padded parent of the first
-        coarse function that contains a fine one, and the parity class of the fine one.
-    coarse_offset, coarse_weight : arrays (2**d, p)
-        Offsets and refinement weights of the coarse functions that contain a fine function of a parity class.
-    fine_slot, fine_node : arrays ((2 B + q)**d,)
-        The fine functions in the functions of a block: neighbour (0 .. 3**d - 1) among the blocks 2 b - 1, 2 b, 2 b + 1
-        of the finer level, and position there.
-    fine_base : array (B**d,), fine_offset, fine_weight : arrays ((q + 2)**d,)
-        For a function of the block, the first fine function it contains, offsets of all and their weights.
+    refinement : array (p, B)
+        The functions of a block in the p of half a block above, an axis.
     node_coords : array (B**d, d)
         Positions in a block.
+    patch_slot, patch_node : arrays ((B + q)**d,)
+        The functions alive on the cells of a block: neighbour (0 .. 3**d - 1) and position in its block.
+    patch_offset : array ((q + 1)**d,)
+        Functions alive on a cell: how far after the first one they lie in the patch, in the order of ``digits``.
     """
 
     dimension: int
@@ -60,16 +56,11 @@ class Layout(NamedTuple):
     centre: np.ndarray
     cell_offset: np.ndarray
     offset: np.ndarray
-    coarse_base: np.ndarray
-    coarse_class: np.ndarray
-    coarse_offset: np.ndarray
-    coarse_weight: np.ndarray
-    fine_slot: np.ndarray
-    fine_node: np.ndarray
-    fine_base: np.ndarray
-    fine_offset: np.ndarray
-    fine_weight: np.ndarray
+    refinement: np.ndarray
     node_coords: np.ndarray
+    patch_slot: np.ndarray
+    patch_node: np.ndarray
+    patch_offset: np.ndarray
 
 
 def _tuples(choices, dimension: int) -> np.ndarray:
@@ -98,12 +89,7 @@ def layout(dimension: int, degree: int) -> Layout:
     digits = _tuples(range(q + 1), d)
     width = side + 2 * q
     pad_slot, pad_node = _sources(-q, width, side, d)
-    halves = _tuples(range(2), d)
-    coarse_base = np.stack([_flat(half * (side // 2) + nodes // 2 + q, width) for half in halves])
-    coarse_offset, coarse_weight = _coarse_tables(d, q, width)
-    fine_width = 2 * side + q
-    fine_slot, fine_node = _fine_sources(side, q, d)
-    steps = _tuples(range(q + 2), d)
+    patch_slot, patch_node = _sources(0, side + q, side, d)
     tables = Layout(
         dimension=d,
         degree=q,
@@ -115,16 +101,11 @@ def layout(dimension: int, degree: int) -> Layout:
         centre=_flat(nodes + q, width),
         cell_offset=_flat(digits, width),
         offset=_flat(_tuples(range(-q, q + 1), d), width),
-        coarse_base=coarse_base,
-        coarse_class=_flat(nodes % 2, 2),
-        coarse_offset=coarse_offset,
-        coarse_weight=coarse_weight,
-        fine_slot=fine_slot,
-        fine_node=fine_node,
-        fine_base=_flat(2 * nodes, fine_width),
-        fine_offset=_flat(steps, fine_width),
-        fine_weight=refinement_mask(q)[steps].prod(axis=1),
+        refinement=_refinement(side, q),
         node_coords=nodes,
+        patch_slot=patch_slot,
+        patch_node=patch_node,
+        patch_offset=_flat(digits, side + q),
     )
     for table in tables:
         if isinstance(table, np.ndarray):
@@ -132,20 +113,11 @@ def layout(dimension: int, degree: int) -> Layout:
     return tables
 
 
-def _coarse_tables(d: int, q: int, width: int) -> tuple[np.ndarray, np.ndarray]:
-    """Coarse functions that contain fine function i along an axis: 2 j - q + t = i, so j = (i + q - t) / 2."""
-    mask = refinement_mask(q)
-    axis = [[((parity + q - t) // 2, mask[t]) for t in range(q + 2) if (parity + q - t) % 2 == 0] for parity in (0, 1)]
-    classes = [list(product(*(axis[parity] for parity in parities))) for parities in product((0, 1), repeat=d)]
-    most = max(map(len, classes))
-    offsets, weights = np.zeros((2**d, most), dtype=np.int64), np.zeros((2**d, most))
-    for k, entries in enumerate(classes):
-        for e, entry in enumerate(entries):
-            offsets[k, e] = _flat(np.array([step for step, _ in entry]), width)
-            weights[k, e] = np.prod([weight for _, weight in entry])
-    return offsets, weights
-
-
-def _fine_sources(side: int, q: int, d: int) -> tuple[np.ndarray, np.ndarray]:
-    """Fine functions -q, ..., 2 side - 1 an axis relative to the block's first; fine block slots -1, 0, 1."""
-    return _sources(-q, 2 * side + q, side, d)
+def _refinement(side: int, q: int) -> np.ndarray:
+    """Function j of half a block contains the functions 2 j - q + t of the block below, t = 0, ..., q + 1."""
+    table = np.zeros((side // 2 + (q + 1) // 2, side))
+    for j in range(len(table)):
+        for t, weight in enumerate(refinement_mask(q)):
+            if 0 <= 2 * j - q + t < side:
+                table[j, 2 * j - q + t] = weight
+    return table

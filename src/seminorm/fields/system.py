@@ -72,19 +72,21 @@ def _apply_leaves(energy: Energy, x, factors, data_line, data, use_data, y) -> N
 def collapse(tree: Tree, x: np.ndarray) -> np.ndarray:
     """Coefficients of all levels as coefficients on the leaves: each level with the refined coarser ones added."""
     x = x.copy()
-    for level in range(1, tree.depth + 1):
-        own = tree.blocks(level)
-        with threads_for(x[own].size):
-            loops.prolong_add(x, own.start, own.stop, tree.links, tree.layout)
+    refinement = tree.layout.refinement.astype(x.dtype)
+    for parents in tree.parents:
+        every = np.concatenate(parents)
+        with threads_for(x[0].size * len(every)):
+            loops.prolong_add(x, every, tree.links, tree.layout, refinement)
     return x
 
 
 def gather(tree: Tree, x: np.ndarray) -> np.ndarray:
     """The transpose of :func:`collapse`, in place: inner products with the functions of all levels."""
-    for level in range(tree.depth - 1, -1, -1):
-        own = tree.blocks(level)
-        with threads_for(4 * x[own].size):
-            loops.restrict_add(x, own.start, own.stop, tree.links, tree.layout)
+    refinement = np.ascontiguousarray(tree.layout.refinement.T, dtype=x.dtype)
+    for parents in reversed(tree.parents):
+        for group in parents:
+            with threads_for(x[0].size * len(group)):
+                loops.restrict_add(x, group, tree.links, tree.layout, refinement)
     x *= tree.active
     return x
 
@@ -103,7 +105,81 @@ class Preconditioner(NamedTuple):
         return z
 
 
-class System:
+class Equations:
+    """Normal equations of all levels of a tree: preconditioned and solved here, applied by the classes below it.
+
+    Attributes
+    ----------
+    value_weight, gradient_weight : arrays (blocks, cells)
+        Sums of the weights in each cell; after :meth:`sum_to_parents` in every cell of every level.
+    """
+
+    def __init__(self, tree: Tree, energy, dtype=np.float64):
+        self.tree, self.energy, self.dtype = tree, energy, np.dtype(dtype)
+        self.value_weight, self.gradient_weight = (np.zeros(tree.active.shape, dtype=dtype) for _ in range(2))
+        self._kept = self._coarse_parts = None
+
+    def sum_to_parents(self) -> None:
+        """Add the weights of each cell to the coarser cells that hold it."""
+        tree = self.tree
+        for sums in (self.value_weight, self.gradient_weight):
+            for level in range(tree.depth - 1, -1, -1):
+                own = tree.blocks(level)
+                with threads_for(sums[own].size):
+                    loops.add_to_parents(sums, own.start, own.stop, tree.links, tree.layout)
+
+    def apply(self, x: np.ndarray, alpha: float) -> np.ndarray:
+        """(alpha energy + data) x, for coefficients of all levels."""
+        raise NotImplementedError
+
+    def data_diagonal(self) -> np.ndarray:
+        """Diagonal of the data part, on the leaves."""
+        raise NotImplementedError
+
+    def preconditioner(self, alpha: float) -> Preconditioner:
+        """For one alpha; the last one is kept."""
+        if self._kept is None or self._kept[0] != alpha:
+            scale, active = self._diagonal(alpha), self.tree.active
+            known = active & (scale > 0.0)
+            inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=known)
+            root = self.tree.blocks(0)
+            self._kept = (alpha, Preconditioner(inverse, root, active[root], self._coarse_factor(alpha)))
+        return self._kept[1]
+
+    def solve_for(self, alpha: float, right: np.ndarray, x: np.ndarray, **options) -> Outcome:
+        """Solve for any right-hand side that was gathered from the leaves."""
+        # BLAS on one thread: its own would fight with those of the loops, and change the last bits with their number
+        with suited_to(0):
+            precondition = self.preconditioner(alpha)
+            return conjugate_gradients(lambda v: self.apply(v, alpha), precondition, dot, right, x, **options)
+
+    def _diagonal(self, alpha: float) -> np.ndarray:
+        tree, tables = self.tree, self.tree.layout
+        squares, slopes = (np.diag(cell_products(tree.degree, k)) for k in (0, 1))
+        d = tree.box.dimension
+        means = np.zeros((2, len(tables.digits)))  # over a cell, of functions and of their gradients, squared
+        means[0] = squares[tables.digits].prod(axis=1)
+        for axis in range(d):
+            means[1] += np.where(np.arange(d) == axis, slopes[tables.digits], squares[tables.digits]).prod(axis=1)
+        out = self.data_diagonal()
+        loops.add_diagonal(
+            tree.links, tree.layout, tree.leaf, self.energy.cell, alpha * self.energy.factors, self.energy.spacings,
+            means, self.value_weight, self.gradient_weight, out,
+        )  # fmt: skip
+        return out
+
+    def _coarse_factor(self, alpha: float) -> np.ndarray:
+        """Cholesky factor of the coarsest level's matrix, with data moved to the centres of cells a few levels down."""
+        tree = self.tree
+        if self._coarse_parts is None:
+            self._coarse_parts = _coarse_matrices(tree, self.energy, self.value_weight, self.gradient_weight)
+        energy, data = self._coarse_parts
+        matrix = alpha * energy + data
+        matrix[np.diag_indices(len(matrix))] += _RIDGE * np.trace(matrix) / len(matrix)  # for what no data determine
+        return linalg.cholesky(matrix, lower=True, overwrite_a=True, check_finite=False)
+
+
+class System(Equations):
     """Energy and data of a tree; an accumulator of observations. When closed, it is solved for one alpha after the
     other.
 
@@ -129,15 +205,14 @@ class System:
     """
 
     def __init__(self, tree: Tree, order: int, mean: float = 0.0, probes: int = 0):
-        self.tree, self.energy, self.mean, self.probes = tree, Energy(tree, order), mean, probes
+        super().__init__(tree, Energy(tree, order))
+        self.mean, self.probes = mean, probes
         shape, side = tree.active.shape, tree.layout.side
         self._data_line = np.full((shape[0], shape[1] // side), -1, dtype=np.int32)
         self._lines = 0
         self._data = np.zeros((0, len(tree.layout.offset), side))
-        self.value_weight, self.gradient_weight = np.zeros(shape), np.zeros(shape)
         self.leaf_right = np.zeros((1 + probes, *shape))
         self.number, self.square_sum = 0, 0.0
-        self._kept = self._coarse_parts = None
 
     # -- data ------------------------------------------------------------------------------------------------------
 
@@ -185,13 +260,8 @@ class System:
 
     def close(self) -> System:
         """No more data: sums over levels are made. Returns the system."""
-        tree = self.tree
-        for sums in (self.value_weight, self.gradient_weight):
-            for level in range(tree.depth - 1, -1, -1):
-                own = tree.blocks(level)
-                with threads_for(sums[own].size):
-                    loops.add_to_parents(sums, own.start, own.stop, tree.links, tree.layout)
-        self.right = np.stack([gather(tree, side.copy()) for side in self.leaf_right])
+        self.sum_to_parents()
+        self.right = np.stack([gather(self.tree, side.copy()) for side in self.leaf_right])
         return self
 
     # -- the operator ----------------------------------------------------------------------------------------------
@@ -217,25 +287,9 @@ class System:
         out[known] = middle[self._data_line[known]]
         return out.reshape(self.tree.active.shape)
 
-    def preconditioner(self, alpha: float) -> Preconditioner:
-        """For one alpha; the last one is kept."""
-        if self._kept is None or self._kept[0] != alpha:
-            scale, active = self._diagonal(alpha), self.tree.active
-            inverse = np.where(active & (scale > 0.0), 1.0 / np.where(scale > 0.0, scale, 1.0), 0.0)
-            root = self.tree.blocks(0)
-            self._kept = (alpha, Preconditioner(inverse, root, active[root], self._coarse_factor(alpha)))
-        return self._kept[1]
-
     def solve(self, alpha: float, x: np.ndarray, *, side: int = 0, **options) -> Outcome:
         """Solve for one right-hand side, starting from x and overwriting it; options as for conjugate gradients."""
         return self.solve_for(alpha, self.right[side], x, **options)
-
-    def solve_for(self, alpha: float, right: np.ndarray, x: np.ndarray, **options) -> Outcome:
-        """Solve for any right-hand side that was gathered from the leaves."""
-        # BLAS on one thread: its own would fight with those of the loops, and change the last bits with their number
-        with suited_to(0):
-            precondition = self.preconditioner(alpha)
-            return conjugate_gradients(lambda v: self.apply(v, alpha), precondition, dot, right, x, **options)
 
     def solve_to_noise(self, alpha: float, x: np.ndarray, *, tol: float, max_iter: int) -> tuple[Outcome, float]:
         """Solve for the data until the error is small against what the field leaves of them.
@@ -257,33 +311,6 @@ class System:
         """Weighted sum of squared residuals, from that of the data alone and the normal equations."""
         u = collapse(self.tree, x)
         return self.square_sum - 2 * dot(self.leaf_right[0], u) + dot(u, self.data_form(u))
-
-    def _diagonal(self, alpha: float) -> np.ndarray:
-        tree, tables = self.tree, self.tree.layout
-        squares, slopes = (np.diag(cell_products(tree.degree, k)) for k in (0, 1))
-        d = tree.box.dimension
-        means = np.zeros(
-            (2, len(tables.digits))
-        )  # over a cell, of the functions squared and of their gradients squared
-        means[0] = squares[tables.digits].prod(axis=1)
-        for axis in range(d):
-            means[1] += np.where(np.arange(d) == axis, slopes[tables.digits], squares[tables.digits]).prod(axis=1)
-        out = np.zeros(tree.active.shape)
-        loops.diagonal(
-            tree.links, tree.layout, tree.leaf, self.energy.cell, alpha * self.energy.factors, self.energy.spacings,
-            means, self.value_weight, self.gradient_weight, self._data_line, self._data, out,
-        )  # fmt: skip
-        return out
-
-    def _coarse_factor(self, alpha: float) -> np.ndarray:
-        """Cholesky factor of the coarsest level's matrix, with data moved to the centres of cells a few levels down."""
-        tree = self.tree
-        if self._coarse_parts is None:
-            self._coarse_parts = _coarse_matrices(tree, self.energy, self.value_weight, self.gradient_weight)
-        energy, data = self._coarse_parts
-        matrix = alpha * energy + data
-        matrix[np.diag_indices(len(matrix))] += _RIDGE * np.trace(matrix) / len(matrix)  # for what no data determine
-        return linalg.cholesky(matrix, lower=True, overwrite_a=True, check_finite=False)
 
 
 def _signs(chunk: Observations, first: int, probes: int) -> np.ndarray:

@@ -32,12 +32,12 @@ class Links(NamedTuple):
         Number of cells along each axis.
     factors : array (levels,)
         Cells of the level along a cell of level 0.
-    neighbours, finer : arrays (blocks, 3**d)
-        Blocks around each block, and around its lower corner on the next level.
+    neighbours : array (blocks, 3**d)
+        Blocks around each block.
+    finer : array (blocks, 2**d)
+        Blocks of functions of the next level inside each block.
     children : array (blocks, 2**d)
-        Blocks of cells of the next level.
-    parent, half : arrays (blocks,)
-        Block of the level above, and which part of it (a bit an axis).
+        Those of them that have cells of the region.
     """
 
     coords: np.ndarray
@@ -48,8 +48,6 @@ class Links(NamedTuple):
     neighbours: np.ndarray
     finer: np.ndarray
     children: np.ndarray
-    parent: np.ndarray
-    half: np.ndarray
 
 
 class Tree:
@@ -169,25 +167,32 @@ class Tree:
             limits=np.stack([self.cells(level) for level in range(len(self.levels))]),
             factors=2.0 ** np.arange(len(self.levels)),
             neighbours=np.full((total, 3**d), -1, dtype=np.int32),
-            finer=np.full((total, 3**d), -1, dtype=np.int32),
+            finer=np.full((total, 2**d), -1, dtype=np.int32),
             children=np.full((total, 2**d), -1, dtype=np.int32),
-            parent=np.full(total, -1, dtype=np.int32),
-            half=np.zeros(total, dtype=np.int32),
         )
         for level in range(len(self.levels)):
             own = self.blocks(level)
             links.neighbours[own] = self._lookup(level, self.coords[own][:, None] + around)
             if level < self.depth:
-                links.finer[own] = self._lookup(level + 1, 2 * self.coords[own][:, None] + around)
-                child = self._lookup(level + 1, 2 * self.coords[own][:, None] + halves)
-                child[(child >= 0) & ~self._is_cell[np.maximum(child, 0)]] = -1
-                links.children[own] = np.where(self._is_cell[own][:, None], child, -1)
-            if level > 0:
-                links.parent[own] = self._lookup(level - 1, self.coords[own] // 2)
-                links.half[own] = _ravel(self.coords[own] % 2, np.full(d, 2))
+                finer = self._lookup(level + 1, 2 * self.coords[own][:, None] + halves)
+                links.finer[own] = finer
+                cells = (finer >= 0) & self._is_cell[np.maximum(finer, 0)] & self._is_cell[own][:, None]
+                links.children[own] = np.where(cells, finer, -1)
         self.links = links
         root_grid = -(-self.box.cells // self.layout.side)
+        self.parents = [self._parents(level) for level in range(self.depth)]
         self.root_lookup = self._lookup(0, np.argwhere(np.ones(root_grid))).reshape(root_grid).astype(np.int32)
+
+    def by_colour(self, blocks: np.ndarray) -> list[np.ndarray]:
+        """Blocks in groups that share no function: by the parity of their coordinates."""
+        parity = (self.coords[blocks] % 2) @ (2 ** np.arange(self.box.dimension))
+        groups = (blocks[parity == colour] for colour in range(2**self.box.dimension))
+        return [group for group in groups if len(group)]
+
+    def _parents(self, level: int) -> list[np.ndarray]:
+        """Blocks of a level with finer ones inside, by colour."""
+        own = self.blocks(level)
+        return self.by_colour(own.start + np.flatnonzero((self.links.finer[own] >= 0).any(axis=1)))
 
     def _lookup(self, level: int, coords: np.ndarray) -> np.ndarray:
         """Numbers of the blocks with the given coordinates, -1 where there is none."""

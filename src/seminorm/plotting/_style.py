@@ -1,4 +1,6 @@
-"""Colours that survive colour blindness and grey printing, and the one place that opens a figure."""
+"""Colours that survive colour blindness and grey printing, the one place that opens a figure, and checks that
+pictures share.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +27,18 @@ def axes_or_new(ax: Axes | None) -> Axes:
         require("matplotlib", "plot")
         return ax
     return require("matplotlib.pyplot", "plot").subplots(layout="constrained")[1]
+
+
+def plane_bounds(bounds) -> tuple[float, float, float, float]:
+    """(xmin, xmax, ymin, ymax), from that or from two corners."""
+    from ..fields.gridding import as_corners  # here, because fields load the compiler
+
+    low, high = as_corners(bounds, 2)
+    if not (low < high).all():
+        raise ValueError(
+            f"bounds must be (xmin, xmax, ymin, ymax) with xmin < xmax and ymin < ymax, or two corners, got {bounds!r}."
+        )
+    return float(low[0]), float(high[0]), float(low[1]), float(high[1])
 
 
 def line_points(X, name: str = "x") -> np.ndarray:

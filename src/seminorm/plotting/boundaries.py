@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ._style import BLUE, INK, VERMILION, axes_or_new
+from ._style import BLUE, INK, VERMILION, axes_or_new, plane_bounds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def plot_decision(
     classifier,
-    bounds: tuple[float, float, float, float],
+    bounds: tuple,
     ax: Axes | None = None,
     X=None,
     y=None,
@@ -27,7 +27,7 @@ def plot_decision(
     classifier : fitted estimator
         With ``decision_function`` of two classes on the plane.
     bounds : tuple
-        (xmin, xmax, ymin, ymax) of the picture.
+        (xmin, xmax, ymin, ymax) of the picture, or its two corners.
     ax : Axes, optional
         Left out, a new figure is made.
     X, y : arrays (n, 2) and (n,), optional
@@ -43,7 +43,7 @@ def plot_decision(
     >>> X = np.random.default_rng(0).standard_normal((60, 2))
     >>> ax = plot_decision(SVC().fit(X, (X**2).sum(axis=1) > 1.4), (-3, 3, -3, 3), resolution=20)
     """
-    xmin, xmax, ymin, ymax = bounds
+    xmin, xmax, ymin, ymax = plane_bounds(bounds)
     x, z = np.linspace(xmin, xmax, resolution), np.linspace(ymin, ymax, resolution)
     grid = np.stack(np.meshgrid(x, z), axis=-1)
     values = np.asarray(classifier.decision_function(grid.reshape(-1, 2)))

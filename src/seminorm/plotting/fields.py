@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._extras import require
-from ._style import COLORMAP, INK, axes_or_new
+from ._style import COLORMAP, INK, axes_or_new, plane_bounds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def plot_field(
     function,
-    bounds: tuple[float, float, float, float],
+    bounds: tuple,
     ax: Axes | None = None,
     points=None,
     values=None,
@@ -32,7 +32,7 @@ def plot_field(
     function : callable or fitted estimator
         Maps points (n, 2) to values (n,): an expansion, a field, a Python function, or anything with ``predict``.
     bounds : tuple
-        (xmin, xmax, ymin, ymax) of the picture.
+        (xmin, xmax, ymin, ymax) of the picture, or its two corners.
     ax : Axes, optional
         Left out, a new figure is made.
     points : array (n, 2), optional
@@ -54,6 +54,7 @@ def plot_field(
     >>> from seminorm.plotting import plot_field
     >>> ax = plot_field(lambda X: X[:, 0] * X[:, 1], bounds=(-1, 1, -1, 1), resolution=20)
     """
+    bounds = plane_bounds(bounds)
     x, y, field = _on_grid(function, bounds, resolution)
     ax = axes_or_new(ax)
     contours = ax.contourf(x, y, field, levels=levels, cmap=cmap, extend="both" if np.ndim(levels) else "neither")
@@ -74,7 +75,7 @@ def plot_field(
 
 def plot_levels(
     field,
-    bounds: tuple[float, float, float, float] | None = None,
+    bounds: tuple | None = None,
     ax: Axes | None = None,
     cmap: str = COLORMAP,
     colorbar: bool = True,
@@ -88,7 +89,8 @@ def plot_levels(
     field : Field or fitted FieldSmoother
         In two dimensions.
     bounds : tuple, optional
-        (xmin, xmax, ymin, ymax) of the picture; left out, the extent of an estimator's data, or a field's whole box.
+        (xmin, xmax, ymin, ymax) of the picture, or its two corners; left out, the extent of an estimator's data, or a
+        field's whole box.
     ax : Axes, optional
         Left out, a new figure is made.
     cmap : str
@@ -109,7 +111,7 @@ def plot_levels(
     if field.dimension != 2:
         raise ValueError(f"plot_levels draws fields of the plane, and this one has {field.dimension} coordinates.")
     low, high = field.bounds if low is None else (low, high)
-    xmin, xmax, ymin, ymax = (low[0], high[0], low[1], high[1]) if bounds is None else bounds
+    xmin, xmax, ymin, ymax = (low[0], high[0], low[1], high[1]) if bounds is None else plane_bounds(bounds)
     corners, sides, levels = _leaf_cells(field.tree)
     seen = ((corners < (xmax, ymax)) & (corners + sides > (xmin, ymin))).all(axis=1)
     unit = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
@@ -142,11 +144,7 @@ def _leaf_cells(tree) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def _on_grid(function, bounds, resolution: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Coordinates along the axes and the values of the function on their grid, cells as square as they can be."""
-    xmin, xmax, ymin, ymax = map(float, bounds)
-    if not (xmin < xmax and ymin < ymax):
-        raise ValueError(
-            f"bounds must be (xmin, xmax, ymin, ymax) with xmin < xmax and ymin < ymax, got {tuple(bounds)}."
-        )
+    xmin, xmax, ymin, ymax = bounds
     if resolution < 2:
         raise ValueError(f"resolution must be at least 2, got {resolution!r}.")
     step = max(xmax - xmin, ymax - ymin) / (resolution - 1)

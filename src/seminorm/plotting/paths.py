@@ -48,10 +48,11 @@ def plot_alpha_path(smoother, ax: Axes | None = None) -> Axes:
     >>> X = np.linspace(0, 1, 30)[:, None]
     >>> ax = plot_alpha_path(Smoother().fit(X, np.sin(9 * X[:, 0])))
     """
-    path = _path(smoother)
+    path = smoother.alpha_path_
     if len(path["alpha"]) < 2:
+        state = "fixed to" if getattr(smoother, "complete_", True) else "not chosen yet, provisionally"
         raise ValueError(
-            f"alpha was fixed to {smoother.alpha_:g}, so there is no path to plot: fit with alpha='auto' or with an "
+            f"alpha was {state} {smoother.alpha_:g}, so there is no path to plot: fit with alpha='auto' or with an "
             "array of candidates."
         )
     ax = axes_or_new(ax)
@@ -74,12 +75,6 @@ def plot_alpha_path(smoother, ax: Axes | None = None) -> Axes:
         handles=lines, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3
     )  # above the axes, where no curve can be
     return ax
-
-
-def _path(smoother) -> dict[str, np.ndarray]:
-    """The path as named arrays; rows of alpha and criterion are allowed, too."""
-    path = smoother.alpha_path_
-    return dict(zip(("alpha", "score"), path.T, strict=True)) if isinstance(path, np.ndarray) else path
 
 
 def _plot_degrees_of_freedom(ax: Axes, alpha: np.ndarray, edf: np.ndarray) -> list:

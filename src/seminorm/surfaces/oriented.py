@@ -1,0 +1,98 @@
+"""Oriented points made ready for a fit: scaled, with the area each one stands for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..fields.pointwise import PointEquations
+from ..fields.tree import Box, Tree
+
+_DENSITY_DEGREE = 2
+_DENSITY_POINTS = 8.0  # points in an occupied cell of the level that tells the density
+_PLANE_SUM = {2: 0.55}  # B-spline of degree 2 q + 1 at 0: the sum over a plane of unit density, in cells
+_CROSSED = 1.5  # cells of unit side that a plane meets, a unit of area, on average over directions
+_AREA_RANGE = 30.0  # the most that an area may differ from the median
+
+
+@dataclass(frozen=True)
+class OrientedPoints:
+    """Points in a box whose cell of level 0 is as wide as the longest side of the data.
+
+    Attributes
+    ----------
+    box : Box
+    X : array (n, d)
+        Points, in cells of level 0.
+    normals : array (n, d) float32
+    area : array (n,)
+        What each point stands for, in squares of cells of level 0, times its confidence.
+    spacing : array (n,)
+        The root of that area without the confidence: the local distance of points.
+    size : float
+        Side of a cell of level 0 in the user's units.
+    """
+
+    box: Box
+    X: np.ndarray
+    normals: np.ndarray
+    area: np.ndarray
+    spacing: np.ndarray
+    size: float
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def __getitem__(self, rows) -> OrientedPoints:
+        return OrientedPoints(
+            self.box, self.X[rows], self.normals[rows], self.area[rows], self.spacing[rows], self.size
+        )
+
+    def points_per_cell(self, level: int) -> float:
+        """Average number of points in a cell of a level that the surface meets."""
+        return float(len(self) / (_CROSSED * (self.spacing**2).sum()) / 4.0**level)
+
+    @classmethod
+    def prepare(cls, points: np.ndarray, normals: np.ndarray, confidence=None, margin: float = 2.0) -> OrientedPoints:
+        """Scale the points and estimate areas from their density."""
+        low, high = points.min(axis=0), points.max(axis=0)
+        size = float((high - low).max()) or 1.0
+        box = Box.around(low, high, scale=size, margin=margin)
+        X = box.coordinates(points)
+        spacing = np.sqrt(_areas(box, X))
+        area = spacing**2 if confidence is None else spacing**2 * confidence
+        return cls(box, X, np.ascontiguousarray(normals, dtype=np.float32), area, spacing, size)
+
+
+def grown(tree: Tree, X: np.ndarray, wanted: np.ndarray | None = None) -> Tree:
+    """The tree with one level more around the (wanted) points that lie in leaves of its finest level."""
+    block, cell = tree.locate(X if wanted is None else X[wanted])
+    own = tree.blocks(tree.depth)
+    marked = np.zeros((own.stop - own.start, tree.leaf.shape[1]), dtype=np.bool_)
+    here = block >= own.start
+    marked[block[here] - own.start, cell[here]] = True
+    return tree.refine(marked)
+
+
+def _areas(box: Box, X: np.ndarray) -> np.ndarray:
+    """One over the density of the points, by a B-spline estimate at a level with several points in a cell."""
+    n, d = X.shape
+    tree = Tree.root(box, _DENSITY_DEGREE)
+    while tree.depth < 18:
+        cells = np.floor(X * 2.0 ** (tree.depth + 1)).astype(np.int64)
+        keys = np.ravel_multi_index(cells.T, tuple(box.cells * 2 ** (tree.depth + 1) + 1))
+        if n < _DENSITY_POINTS * len(np.unique(keys)):
+            break
+        tree = grown(tree, X)
+    weights = np.zeros((n, 2))
+    weights[:, 0] = 1.0
+    observed = np.zeros((n, 1 + d))
+    observed[:, 0] = 1.0
+    equations = PointEquations(tree, 1, X, weights, observed)
+    density = np.empty(n)
+    density[equations.point_order] = equations.smoothed_data()[:, 0]
+    width = tree.spacing(tree.depth)
+    areas = _PLANE_SUM[_DENSITY_DEGREE] * width ** (d - 1) / np.maximum(density, 1e-12)
+    middle = np.median(areas)
+    return np.clip(areas, middle / _AREA_RANGE, middle * _AREA_RANGE)
