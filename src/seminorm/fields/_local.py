@@ -7,9 +7,10 @@ colour (parity of their coordinates) share no function, so their patches are add
 import numpy as np
 from numba import njit, prange
 
-from ._numba import add_patch, read_patch, rows_of_box
+from ._numba import add_patch, alive, cell_place, read_patch, rows_of_box
 
 OBSERVED, APPLIED, SQUARED = 0, 1, 2  # what add_data sums
+_POINTS = 1024  # points that share scratch memory
 
 
 @njit(cache=True)
@@ -329,3 +330,27 @@ def sample(x, blocks, finest, links, tables, root_lookup, pieces, offset, out):
         _from_patch(patch, first, whole, basis, samples, buffers, out[n])
         for p in range(out.shape[1]):
             out[n, p] += offset
+
+
+@njit(cache=True, parallel=True)
+def jets(points, block, cell, spacings, links, tables, pieces, slopes, x, out):
+    """Value and gradient of a field at any points of the box, given in cells of level 0, out (n, 1 + d)."""
+    d = points.shape[1]
+    q1 = pieces.shape[0]
+    size = tables.digits.shape[0]
+    for part in prange((points.shape[0] + _POINTS - 1) // _POINTS):
+        place, t = np.empty(d, dtype=np.int64), np.empty(d)
+        blocks, nodes = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+        values, gradients = np.empty((d, q1)), np.empty((d, q1))
+        work, local, result = np.empty((d + 1, size)), np.empty(size), np.empty(d + 1)
+        for i in range(part * _POINTS, min((part + 1) * _POINTS, points.shape[0])):
+            b = block[i]
+            level = links.level_of[b]
+            cell_place(points[i], links.factors[level], links.coords[b], cell[i], tables.side, d, place, t)
+            alive(links.neighbours[b], place, tables.digits, tables.side, d, blocks, nodes)
+            for k in range(size):
+                local[k] = x[blocks[k], nodes[k]]
+            _axis_tables(pieces, slopes, 1.0 / spacings[level], t, values, gradients)
+            _contract(local, values, gradients, work, result)
+            for k in range(d + 1):
+                out[i, k] = result[k]

@@ -60,40 +60,67 @@ def mark_cells(links, tables, region, leaf):
 
 
 @njit(cache=True, inline="always")
-def _in_box(links, tables, block, node, k):
-    """Whether cell k under a function lies in the box."""
-    for a in range(links.coords.shape[1]):
-        c = links.coords[block, a] * tables.side + tables.node_coords[node, a] - tables.digits[k, a]
+def _outside(links, tables, block, position):
+    """Whether a cell of the padded block lies outside the box."""
+    width = tables.side + 2 * tables.degree
+    rest = position
+    for a in range(links.coords.shape[1] - 1, -1, -1):
+        c = links.coords[block, a] * tables.side + rest % width - tables.degree
+        rest //= width
         if c < 0 or c >= links.limits[links.level_of[block], a]:
-            return False
-    return True
+            return True
+    return False
+
+
+@njit(cache=True, inline="always")
+def _at_border(links, tables, block):
+    """Whether functions of a block reach to the border of the box or beyond."""
+    for a in range(links.coords.shape[1]):
+        first = links.coords[block, a] * tables.side
+        if first < tables.degree or first + tables.side > links.limits[links.level_of[block], a]:
+            return True
+    return False
+
+
+@njit(cache=True, inline="always")
+def _sum_under(padded, width, degree, d):
+    """Replace each cell of a padded block by the sum over the cells under the function of its number."""
+    stride = 1
+    for _ in range(d):
+        for start in range(padded.size - 1, -1, -1):
+            place = start // stride % width
+            for k in range(1, min(degree, place) + 1):
+                padded[start] += padded[start - k * stride]
+        stride *= width
 
 
 @njit(cache=True, parallel=True)
 def mark_functions(links, tables, region, leaf, active, covered):
     """Functions whose support inside the box lies in the region, and the number of leaf cells each one covers."""
+    d = links.coords.shape[1]
+    width = tables.side + 2 * tables.degree
     for b in prange(links.coords.shape[0]):
-        padded_region = np.zeros(tables.pad_slot.size, dtype=np.bool_)
-        padded_leaf = np.zeros(tables.pad_slot.size, dtype=np.bool_)
+        missing = np.zeros(tables.pad_slot.size, dtype=np.int16)
+        within = np.ones(tables.pad_slot.size, dtype=np.int16)
+        leaves = np.zeros(tables.pad_slot.size, dtype=np.int16)
+        border = _at_border(links, tables, b)
         for p in range(tables.pad_slot.size):
             source = links.neighbours[b, tables.pad_slot[p]]
-            if source >= 0:
-                padded_region[p] = region[source, tables.pad_node[p]]
-                padded_leaf[p] = leaf[source, tables.pad_node[p]]
+            if border and _outside(links, tables, b, p):
+                within[p] = 0
+            elif source >= 0:
+                missing[p] = not region[source, tables.pad_node[p]]
+                leaves[p] = leaf[source, tables.pad_node[p]]
+            else:
+                missing[p] = 1
+        _sum_under(missing, width, tables.degree, d)
+        _sum_under(leaves, width, tables.degree, d)
+        if border:
+            _sum_under(within, width, tables.degree, d)
         for node in range(tables.centre.size):
-            whole = True
-            touched = 0
-            leaves = 0
-            for k in range(tables.digits.shape[0]):
-                if _in_box(links, tables, b, node, k):
-                    position = tables.centre[node] - tables.cell_offset[k]
-                    touched += 1
-                    if not padded_region[position]:
-                        whole = False
-                    if padded_leaf[position]:
-                        leaves += 1
-            active[b, node] = whole and touched > 0
-            covered[b, node] = leaves
+            position = tables.centre[node]
+            active[b, node] = missing[position] == 0 and within[position] > 0
+            covered[b, node] = leaves[position]
 
 
 @njit(cache=True, parallel=True)
@@ -321,7 +348,7 @@ def _tensor(axis, start, basis):
 
 
 @njit(cache=True, inline="always")
-def _cell_place(point, factor, block_coords, cell, side, d, place, t):
+def cell_place(point, factor, block_coords, cell, side, d, place, t):
     """Positions in the block of a cell, and of a point in the cell, along each axis."""
     rest = cell
     for a in range(d - 1, -1, -1):
@@ -331,7 +358,7 @@ def _cell_place(point, factor, block_coords, cell, side, d, place, t):
 
 
 @njit(cache=True, inline="always")
-def _alive(neighbours_of, place, digits, side, d, blocks, nodes):
+def alive(neighbours_of, place, digits, side, d, blocks, nodes):
     """Blocks and positions of the functions alive on a cell."""
     for k in range(digits.shape[0]):
         slot, node = 0, 0
@@ -376,7 +403,7 @@ def new_lines(block, cell, links, tables, data_line, used):
         for a in range(d - 1, -1, -1):
             place[a] = rest % tables.side
             rest //= tables.side
-        _alive(links.neighbours[block[i]], place, tables.digits, tables.side, d, blocks, nodes)
+        alive(links.neighbours[block[i]], place, tables.digits, tables.side, d, blocks, nodes)
         for k in range(tables.digits.shape[0]):
             if data_line[blocks[k], nodes[k] // tables.side] < 0:
                 data_line[blocks[k], nodes[k] // tables.side] = used
@@ -421,7 +448,7 @@ def add_data(
             while position < number and cell[by_cell[position]] == here:
                 i = by_cell[position]
                 position += 1
-                _cell_place(points[i], factor, coords[b], here, side, d, place, t)
+                cell_place(points[i], factor, coords[b], here, side, d, place, t)
                 for a in range(d):
                     _axis_values(pieces, t[a], axis[a])
                 if values_first >= 0 and weights[i, values_first] > 0.0:
@@ -435,7 +462,7 @@ def add_data(
                             _tensor(axis, inverse, basis)
                             _add_outer(basis, weights[i, column], observations[i, column], matrix, vector)
                             _axis_values(pieces, t[direction], axis[direction])
-            _alive(neighbours[b], place, digits, side, d, blocks, nodes)
+            alive(neighbours[b], place, digits, side, d, blocks, nodes)
             for k in range(size):
                 line = data_line[blocks[k], nodes[k] // side]
                 j = nodes[k] % side
@@ -519,19 +546,29 @@ def add_diagonal(
     add the energy, and data on finer leaves from averages over cells.
     """
     d = links.coords.shape[1]
+    inner = 0.0
+    for k in range(tables.digits.shape[0]):
+        inner += energy[k, k]
     for b in prange(links.coords.shape[0]):
         inverse_square = 1.0 / spacings[links.level_of[b]] ** 2 / d
+        factor = energy_factors[links.level_of[b]]
+        border = _at_border(links, tables, b)
+        values, slopes = np.zeros(tables.pad_slot.size), np.zeros(tables.pad_slot.size)
+        some = False
+        for p in range(tables.pad_slot.size):
+            source = links.neighbours[b, tables.pad_slot[p]]
+            if source >= 0 and not leaf[source, tables.pad_node[p]]:
+                values[p] = value_weight[source, tables.pad_node[p]]
+                slopes[p] = gradient_weight[source, tables.pad_node[p]] * inverse_square
+                some = some or values[p] > 0.0 or slopes[p] > 0.0
         for node in range(tables.centre.size):
-            total = 0.0
-            for k in range(tables.digits.shape[0]):
-                if not _in_box(links, tables, b, node, k):
-                    continue
-                position = tables.centre[node] - tables.cell_offset[k]
-                total += energy_factors[links.level_of[b]] * energy[k, k]
-                source = links.neighbours[b, tables.pad_slot[position]]
-                if source >= 0 and not leaf[source, tables.pad_node[position]]:
-                    total += means[0, k] * value_weight[source, tables.pad_node[position]]
-                    total += means[1, k] * inverse_square * gradient_weight[source, tables.pad_node[position]]
+            total = 0.0 if border else factor * inner
+            if border or some:
+                for k in range(tables.digits.shape[0]):
+                    position = tables.centre[node] - tables.cell_offset[k]
+                    if border and not _outside(links, tables, b, position):
+                        total += factor * energy[k, k]
+                    total += means[0, k] * values[position] + means[1, k] * slopes[position]
             out[b, node] += total
 
 
@@ -550,8 +587,8 @@ def evaluate(points, block, cell, links, tables, derivatives, orders, x, out):
         axis, basis, local = np.empty((d, q1)), np.empty(size), np.empty(size)
         for i in range(part * _POINTS, min((part + 1) * _POINTS, number)):
             b = block[i]
-            _cell_place(points[i], factors[level_of[b]], coords[b], cell[i], side, d, place, t)
-            _alive(neighbours[b], place, digits, side, d, blocks, nodes)
+            cell_place(points[i], factors[level_of[b]], coords[b], cell[i], side, d, place, t)
+            alive(neighbours[b], place, digits, side, d, blocks, nodes)
             for k in range(size):
                 local[k] = x[blocks[k], nodes[k]]
             for c in range(orders.shape[0]):
@@ -574,8 +611,8 @@ def spread(points, block, cell, links, tables, pieces, coefficients, out):
     axis, basis = np.empty((d, pieces.shape[0])), np.empty(size)
     for i in range(points.shape[0]):
         b = block[i]
-        _cell_place(points[i], links.factors[links.level_of[b]], links.coords[b], cell[i], tables.side, d, place, t)
-        _alive(links.neighbours[b], place, tables.digits, tables.side, d, blocks, nodes)
+        cell_place(points[i], links.factors[links.level_of[b]], links.coords[b], cell[i], tables.side, d, place, t)
+        alive(links.neighbours[b], place, tables.digits, tables.side, d, blocks, nodes)
         for a in range(d):
             _axis_values(pieces, t[a], axis[a])
         _tensor(axis, coefficients[i], basis)
@@ -594,7 +631,7 @@ def spread_cells(leaf, roots, links, tables, factor, numbers, out):
         for c in range(leaf.shape[1]):
             if not leaf[b, c]:
                 continue
-            _alive(links.neighbours[b], tables.node_coords[c], tables.digits, tables.side, d, blocks, nodes)
+            alive(links.neighbours[b], tables.node_coords[c], tables.digits, tables.side, d, blocks, nodes)
             for k in range(size):
                 total = 0.0
                 for r in range(factor.shape[1]):

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ..operators.bsplines import derivative_pieces
+from ..operators.bsplines import derivative_pieces, pieces
 from ..serialization import load_npz, save_npz
+from . import _local as local
 from . import _numba as loops
 from .system import Energy
 from .tree import Box, Tree
@@ -82,6 +83,31 @@ class Field:
             result[:, i, j] = result[:, j, i] = distinct[:, column]
         return result
 
+    def jet(self, X) -> tuple[np.ndarray, np.ndarray]:
+        """Values (n,) and gradients (n, d) at X, together."""
+        X = self._checked(X)
+        values, gradients = np.empty(len(X)), np.empty(X.shape)
+        tree = self.tree
+        spacings = np.array([tree.spacing(level) for level in range(tree.depth + 1)])
+        slopes = derivative_pieces(tree.degree, 1)[1]
+        for begin in range(0, len(X), _CHUNK_POINTS):
+            part = slice(begin, begin + _CHUNK_POINTS)
+            points = tree.box.coordinates(X[part])
+            inside = np.clip(points, 0.0, tree.box.cells)
+            block, cell = tree.locate(inside)
+            out = np.empty((len(points), 1 + self.dimension))
+            local.jets(
+                inside, block, cell, spacings, tree.links, tree.layout, pieces(tree.degree), slopes, self.coef, out
+            )
+            beyond = np.flatnonzero((points != inside).any(axis=1))
+            if self.order == 1:
+                out[beyond, 1:] = 0.0
+            shift = (points[beyond] - inside[beyond]) * tree.box.spacing
+            out[beyond, 0] += (out[beyond, 1:] * shift).sum(axis=1)
+            values[part] = out[:, 0] + self.offset
+            gradients[part] = out[:, 1:] / tree.box.scale
+        return values, gradients
+
     def seminorm(self) -> float:
         """|f|: the root of the sum of squared derivatives of the field's order, integrated over the box, in scaled
         coordinates.
@@ -121,15 +147,18 @@ class Field:
             )
         return cls(tree, content["coef"], content["order"], content["offset"])
 
-    def _evaluate(self, X, times: int) -> np.ndarray:
-        """All distinct derivatives of one order, in chunks of bounded memory."""
+    def _checked(self, X) -> np.ndarray:
         X = np.asarray(X, dtype=float)
-        d = self.dimension
-        if X.ndim != 2 or X.shape[1] != d:
-            raise ValueError(f"X must have shape (n, {d}), got {X.shape}.")
+        if X.ndim != 2 or X.shape[1] != self.dimension:
+            raise ValueError(f"X must have shape (n, {self.dimension}), got {X.shape}.")
         if not np.isfinite(X).all():
             raise ValueError("X has NaN or infinity: remove these points.")
-        columns = list(combinations_with_replacement(range(d), times))
+        return X
+
+    def _evaluate(self, X, times: int) -> np.ndarray:
+        """All distinct derivatives of one order, in chunks of bounded memory."""
+        X = self._checked(X)
+        columns = list(combinations_with_replacement(range(self.dimension), times))
         result = np.empty((len(X), len(columns)))
         for begin in range(0, len(X), _CHUNK_POINTS):
             points = self.tree.box.coordinates(X[begin : begin + _CHUNK_POINTS])

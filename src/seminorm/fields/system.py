@@ -7,6 +7,7 @@ preconditioner (BPX), whose number of steps does not grow with the depth.
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import product
 from typing import NamedTuple
 
@@ -325,17 +326,13 @@ def _coarse_matrices(tree: Tree, energy: Energy, value_weight: np.ndarray, gradi
     """Energy of the functions of level 0, and their data term."""
     d, q, tables = tree.box.dimension, tree.degree, tree.layout
     functions = tree.box.cells + q
-    numbering = np.full(functions, -1)
+    numbering = np.full(functions, -1, dtype=np.int64)
     root = tree.blocks(0)
     blocks, nodes = np.nonzero(tree.active[root])
     places = tree.coords[root][blocks] * tables.side + tables.node_coords[nodes]
     numbering[tuple(places.T)] = np.arange(len(places))
     size = len(places)
-    cells = np.argwhere(np.ones(tree.box.cells))
-    alive = numbering[tuple(np.moveaxis(cells[:, None] + tables.digits, -1, 0))]
-    dense = np.zeros((size, size))
-    for functions_there in alive:
-        dense[np.ix_(functions_there, functions_there)] += energy.factors[0] * energy.cell
+    dense = energy.factors[0] * _root_energy(tuple(tree.box.cells.tolist()), q, energy.order, numbering.tobytes())
     level = min(tree.depth, _COARSE_LEVELS[d])
     centres, weights, slope_weights, levels, counts = [], [], [], [], []
     for k in range(level + 1):
@@ -361,8 +358,22 @@ def _coarse_matrices(tree: Tree, energy: Energy, value_weight: np.ndarray, gradi
     ]:
         if weight.any():
             design = _root_design(centres, orders, q, tree.box.cells, numbering, size)
-            data += (design.T @ design.multiply(weight[:, None]).tocsr()).toarray()
+            rows = design.toarray() * np.sqrt(weight)[:, None]
+            data += rows.T @ rows
     return dense, data
+
+
+@cache
+def _root_energy(cells: tuple[int, ...], q: int, order: int, numbering: bytes) -> np.ndarray:
+    """Energy of the functions of a grid, in cells."""
+    numbers = np.frombuffer(numbering, dtype=np.int64).reshape([n + q for n in cells])
+    form = cell_energy(len(cells), q, order)
+    digits = np.array(list(product(range(q + 1), repeat=len(cells))))
+    dense = np.zeros((numbers.max() + 1, numbers.max() + 1))
+    for cell in np.ndindex(*cells):
+        there = numbers[tuple((np.array(cell) + digits).T)]
+        dense[np.ix_(there, there)] += form
+    return dense
 
 
 def _gauss_points(d: int) -> tuple[np.ndarray, np.ndarray]:

@@ -450,14 +450,22 @@ def _polish(function, vertices, border, limits, reach: float, steps: int, closed
     if closed:
         fixed = np.broadcast_to(fixed.any(axis=1, keepdims=True), fixed.shape)
     for _ in range(steps):
-        gradient = np.where(fixed, 0.0, function.gradient(vertices))
+        values, gradient = _jet(function, vertices)
+        gradient = np.where(fixed, 0.0, gradient)
         with np.errstate(all="ignore"):
-            factor = np.reshape(function(vertices), -1) / (gradient**2).sum(axis=1)
+            factor = values / (gradient**2).sum(axis=1)
             shift = vertices - start - factor[:, None] * gradient
             length = np.linalg.norm(shift, axis=1)
             shift *= np.minimum(reach / length, 1.0)[:, None]
         moved = np.isfinite(shift).all(axis=1)
         vertices[moved] = np.clip(start[moved] + shift[moved], *limits)
+
+
+def _jet(function, points) -> tuple[np.ndarray, np.ndarray]:
+    """Values and gradients, in one go where the function can."""
+    if hasattr(function, "jet"):
+        return function.jet(points, 1)[:2]
+    return np.reshape(function(points), -1), function.gradient(points)
 
 
 def _normals(function, vertices, border, closed: bool) -> np.ndarray:

@@ -23,6 +23,7 @@ from .oriented import OrientedPoints, grown
 
 _SAMPLE_PER_CELL = 8  # points in a cell that suffice for a coarse level
 _SAMPLE_LEAST = 2000
+_REDUCTION = 0.2  # of the residual on each level: a start may be good and still lack what is new
 _LOCAL_SPARSITY = 4.0  # how much sparser than the average points may be, to be given the finest functions
 
 
@@ -126,7 +127,7 @@ def _fit_level(tree: Tree, points: OrientedPoints, model: Model, x: np.ndarray, 
     observed = np.zeros((len(part), 1 + d), dtype=np.float32)
     observed[:, 1:] = part.normals
     equations = PointEquations(tree, model.order, part.X, weights, observed, x.dtype)
-    outcome = equations.solve_for(here.alpha(d), equations.right, x, tol=tol, max_iter=max_iter)
+    outcome = equations.solve_for(here.alpha(d), equations.right, x, tol=tol, max_iter=max_iter, reduction=_REDUCTION)
     return SurfaceFit(here, points, equations, x, outcome)
 
 
@@ -137,5 +138,5 @@ def _sample(points: OrientedPoints, level: int, depth: int) -> OrientedPoints:
     stride = n // wanted
     if level == depth or stride < 2:
         return points
-    part = points[np.random.default_rng(level).permutation(n)[: n // stride]]
+    part = points[np.random.default_rng([20211, level]).permutation(n)[: n // stride]]
     return replace(part, area=part.area * (n / len(part)))

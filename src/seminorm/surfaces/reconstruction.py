@@ -1,0 +1,200 @@
+"""Reconstruct a surface from oriented points."""
+
+from __future__ import annotations
+
+import numpy as np
+from tqdm import tqdm
+
+from .._warnings import warn_user
+from .cloud import as_cloud
+from .fitting import Model, SurfaceFit, fit_surface
+from .oriented import OrientedPoints
+from .preparation import drop_invalid
+from .selection import Selection, Trial
+from .surface import Surface
+
+_LEAST_POINTS = 10
+_POINTS_PER_CELL = 0.5  # on the finest level
+_FEW = 10_000  # points, for which one level more costs little
+_DEEPEST = 14
+_LARGE = 100_000  # points, from which on order 2 is the default: as accurate there, and twice as fast
+
+
+def reconstruct(
+    points,
+    normals=None,
+    *,
+    depth: int | str = "auto",
+    resolution: float | None = None,
+    smoothness: float | str = "auto",
+    normal_weight: float | str = "auto",
+    confidence=None,
+    order: int | str = "auto",
+    tol: float = 1e-2,
+    max_iter: int = 100,
+    verbose: bool = False,
+) -> Surface:
+    """A smooth surface through, or near, points with normals.
+
+    It is the zero set of the function f that minimises
+
+        smoothness**(2 order - 3) |f|^2 + sum_i a_i (|grad f(x_i) - n_i|^2 + f(x_i)^2 / normal_weight**2)
+
+    with the semi-norm |f|^2 = integral of the squared derivatives of the given order, and a_i the area that point i stands
+    for. Where points are missing f goes on as smoothly as it can.
+
+    Parameters
+    ----------
+    points : array (n, 3), PointCloud, path of a file, or a point cloud of Open3D, trimesh or PyVista
+    normals : array (n, 3), optional
+        Pointing outwards; only their directions count, unless ``confidence="normals"``. Taken from ``points`` if those
+        have them.
+    depth : int or "auto"
+        2**depth cells of the finest level lie along the longest side of the data. By default the finest cells are about
+        as wide as the points are apart, or wider if the points are noisy.
+    resolution : float, optional
+        Width of the finest cells in the units of the data, instead of ``depth``; rounded down to a power of two.
+    smoothness : float or "auto"
+        Length, in the units of the data, below which details are smoothed away. By default what foretells best the
+        points of a part that was held out.
+    normal_weight : float or "auto"
+        Length, in the units of the data: being so far from a point weighs as much as a normal that is wrong by one
+        radian. Small for exact points, about their noise divided by that of the normals for noisy ones.
+    confidence : array (n,), "normals", optional
+        How much each point counts; "normals" for the length of its normal.
+    order : 2, 3 or "auto"
+        Of the derivatives in the semi-norm. 3 fills holes and sparse regions better, 2 is twice as fast.
+    tol : float
+        Relative residual at which the solution is good enough.
+    max_iter : int
+        Steps of conjugate gradients, a level.
+    verbose : bool
+        Show progress.
+
+    Returns
+    -------
+    Surface
+        Its ``details`` tell what was chosen.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from seminorm.surfaces import reconstruct
+    >>> sphere = np.random.default_rng(0).standard_normal((500, 3))
+    >>> sphere /= np.linalg.norm(sphere, axis=1, keepdims=True)
+    >>> mesh = reconstruct(sphere, sphere).mesh()
+    >>> mesh.is_watertight, bool(abs(mesh.volume - 4 / 3 * np.pi) < 0.01)
+    (True, True)
+    """
+    cloud = as_cloud(points, normals)
+    if cloud.normals is None:
+        raise ValueError(
+            "normals are missing: give the outward normal of every point. Estimating them is not possible yet; it will "
+            "come as seminorm.surfaces.estimate_normals. Until then Open3D, MeshLab or CloudCompare can."
+        )
+    n_given = len(cloud)
+    weights = _weights(cloud, confidence)
+    cloud.attributes["_weight"] = weights if weights is not None else np.ones(n_given)
+    cloud, dropped = drop_invalid(cloud)
+    _check_points(cloud, n_given, dropped)
+    lengths = np.linalg.norm(cloud.normals, axis=1, keepdims=True)
+    weights = cloud.attributes.pop("_weight") if weights is not None else None
+    order = (3 if len(cloud) <= _LARGE else 2) if order == "auto" else order
+    if order not in (2, 3):
+        raise ValueError(f"order must be 2, 3 or 'auto', got {order!r}.")
+    oriented = OrientedPoints.prepare(cloud.points, cloud.normals / lengths, weights)
+    deepest = _depth(oriented, depth, resolution)
+    with tqdm(desc="choosing the smoothness", disable=not verbose, leave=False) as bar:
+        model, trials = _model(oriented, order, deepest, depth, resolution, smoothness, normal_weight, bar)
+    with tqdm(total=model.depth + 1, desc="fitting", disable=not verbose, leave=False) as bar:
+        fit = fit_surface(oriented, model, tol=tol, max_iter=max_iter, report=lambda fit: _show(bar, fit))
+    details = {
+        "points": len(cloud),
+        "dropped": dropped,
+        "order": model.order,
+        "depth": model.depth,
+        "smoothness": model.smoothness * oriented.size,
+        "normal_weight": model.tolerance * oriented.size,
+        "area": float((oriented.spacing**2).sum() * oriented.size**2),
+        "residual": fit.outcome.residual,
+        "trials": [
+            {
+                "depth": t.model.depth,
+                "smoothness": t.model.smoothness * oriented.size,
+                "normal_weight": t.model.tolerance * oriented.size,
+                "score": t.score,
+                "distance": t.distance * oriented.size,
+                "angle": t.angle,
+            }
+            for t in trials
+        ],
+    }
+    return Surface(fit.field(), cloud.points, details)
+
+
+def _show(bar: tqdm, fit: SurfaceFit) -> None:
+    bar.set_postfix_str(f"{fit.tree.size} coefficients")
+    bar.update()
+
+
+def _weights(cloud, confidence) -> np.ndarray | None:
+    if confidence is None:
+        return None
+    if isinstance(confidence, str):
+        if confidence != "normals":
+            raise ValueError(f"confidence must be one number a point or 'normals', got {confidence!r}.")
+        return np.linalg.norm(cloud.normals, axis=1)
+    weights = np.asarray(confidence, dtype=float)
+    if weights.shape != (len(cloud),):
+        raise ValueError(f"confidence must have one number for each of the {len(cloud)} points, got {weights.shape}.")
+    if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
+        raise ValueError("confidence must be finite, not negative, and not all zero.")
+    return weights
+
+
+def _check_points(cloud, n_given: int, dropped: dict) -> None:
+    if sum(dropped.values()):
+        warn_user(
+            f"{sum(dropped.values())} of {n_given} points were left out: {dropped['coordinates']} with NaN or infinity "
+            f"in the coordinates, {dropped['normals']} whose normal is zero or not finite."
+        )
+    if len(cloud) < _LEAST_POINTS:
+        raise ValueError(f"a surface needs at least {_LEAST_POINTS} valid points with normals, got {len(cloud)}.")
+    if np.ptp(cloud.points, axis=0).max() == 0.0:
+        raise ValueError("all points are the same: a surface needs points that are apart.")
+
+
+def _depth(points: OrientedPoints, depth, resolution) -> int:
+    if resolution is not None:
+        if depth != "auto":
+            raise ValueError(f"give depth or resolution, not both: got depth={depth!r} and resolution={resolution!r}.")
+        if not (np.isfinite(resolution) and resolution > 0):
+            raise ValueError(f"resolution must be positive, got {resolution!r}.")
+        depth = max(int(np.ceil(np.log2(points.size / resolution) - 1e-9)), 1)
+    if depth == "auto":
+        depth = 2 + (len(points) < _FEW)
+        while depth < _DEEPEST and points.points_per_cell(depth + 1 - (len(points) < _FEW)) >= _POINTS_PER_CELL:
+            depth += 1
+        return depth
+    if not (isinstance(depth, (int, np.integer)) and 1 <= depth <= _DEEPEST):
+        raise ValueError(f"depth must be 'auto' or a whole number from 1 to {_DEEPEST}, got {depth!r}.")
+    return int(depth)
+
+
+def _model(points, order, deepest, depth, resolution, smoothness, normal_weight, bar) -> tuple[Model, list[Trial]]:
+    given = {}
+    for name, key, value in (("smoothness", "smoothness", smoothness), ("normal_weight", "tolerance", normal_weight)):
+        if isinstance(value, str):
+            if value != "auto":
+                raise ValueError(f"{name} must be a positive length or 'auto', got {value!r}.")
+        elif not (np.isfinite(value) and value > 0):
+            raise ValueError(f"{name} must be a positive length or 'auto', got {value!r}.")
+        else:
+            given[key] = value / points.size
+
+    def report(trial: Trial) -> None:
+        bar.set_postfix_str(f"depth {trial.model.depth}, smoothness {trial.model.smoothness * points.size:.3g}")
+        bar.update()
+
+    selection = Selection(points, order, order, deepest, report, fixed_depth=depth != "auto" or resolution is not None)
+    return selection.search(**given), selection.trials

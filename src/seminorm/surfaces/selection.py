@@ -1,0 +1,156 @@
+"""Choosing smoothness, tolerance and depth of a surface from points that were held out.
+
+A held-out point tells two things of a surface fitted without it: how far away it lies, and how far its normal turns from
+the gradient. The distance alone is deceived by noise (a surface full of folds is near to everything), the angle alone
+cares little for small shifts; the product of the two means has its minimum where the surface is best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..fields.pointwise import PointEquations
+from .fitting import Model, SurfaceFit, fit_surface
+from .oriented import OrientedPoints
+
+_SEED = 20211  # not a number that anybody would seed a sample with: the choice must not depend on it
+_WINDOWS = 3
+_WINDOW_POINTS = 7500  # in all windows together
+_HELD_OUT = 0.2
+_ALPHA = {2: 0.01, 3: 0.003}  # (smoothness / scale)**(2 order - 3)
+_WEIGHTS = (3.0, 10.0, 30.0)  # (scale / tolerance)**2; the first one while the scale is searched for
+_COARSEST = 16.0  # times the finest scale
+_STEP = 2.0
+_GAIN = 0.01  # of the score, that counts as better
+_CLOSE = 0.3  # difference of the scores of two scales, above which none between them is tried
+_LEAST_SLOPE = 0.2
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A model and how well it foretold the points held out."""
+
+    model: Model
+    scale: float
+    score: float
+    distance: float
+    angle: float
+
+
+class Selection:
+    """A search for the best model of some points.
+
+    One length, the *scale*, decides: smoothness and tolerance are fixed multiples of it, and the basis is one level
+    finer. Exact points want the finest scale. If twice that is no worse, there is noise, and the search goes on to
+    coarser scales as long as the score falls. Then come half steps, and smaller tolerances.
+
+    Parameters
+    ----------
+    points : OrientedPoints
+        A few compact windows of them are used if there are many.
+    order, degree : int
+    deepest : int
+        The finest level; its cells are the finest scale.
+    report : callable, optional
+        Called with each trial.
+    fixed_depth : bool
+        Use the finest level whatever the scale.
+    """
+
+    def __init__(
+        self,
+        points: OrientedPoints,
+        order: int,
+        degree: int,
+        deepest: int,
+        report: Callable[[Trial], None] | None = None,
+        fixed_depth: bool = False,
+    ):
+        self.order, self.degree, self.deepest, self._report = order, degree, deepest, report
+        self._fixed_depth = fixed_depth
+        part = windows(points)
+        held = np.random.default_rng([_SEED, len(part)]).random(len(part)) < _HELD_OUT
+        self._training, self._test = part[~held], part[held]
+        self.trials: list[Trial] = []
+        self._fit: SurfaceFit | None = None
+
+    def search(self, *, smoothness: float | None = None, tolerance: float | None = None) -> Model:
+        """The best model; what is given is not searched for."""
+        if smoothness is not None and tolerance is not None:
+            return self._model(2.0**-self.deepest, _WEIGHTS[0], smoothness, tolerance)
+        finest = 2.0**-self.deepest
+        given = {"smoothness": smoothness, "tolerance": tolerance}
+        best, other = (self._try(factor * finest, **given) for factor in (_STEP, 1.0))
+        if other.score < best.score - _GAIN:
+            best, other = other, best
+        else:  # noise: the other way
+            while best.scale < _COARSEST * finest:
+                trial = self._try(best.scale * _STEP, **given)
+                if trial.score > best.score - _GAIN:
+                    break
+                best, other = trial, best
+        if other.score - best.score < _CLOSE:
+            for factor in (_STEP**-0.5, _STEP**0.5):
+                if best.scale * factor >= finest:
+                    trial = self._try(best.scale * factor, **given)
+                    if trial.score < best.score - _GAIN:
+                        best = trial
+                        break
+        if tolerance is None:
+            for weight in _WEIGHTS[1:]:
+                trial = self._try(best.scale, weight, **given)
+                if trial.score > best.score - _GAIN:
+                    break
+                best = trial
+        return best.model
+
+    def _model(self, scale: float, weight: float, smoothness: float | None, tolerance: float | None) -> Model:
+        depth = min(self.deepest, int(np.ceil(-np.log2(scale) - 1e-9)) + 1)
+        depth = self.deepest if self._fixed_depth else depth
+        if smoothness is None:
+            smoothness = scale * _ALPHA[self.order] ** (1.0 / (2 * self.order - 3))
+        if tolerance is None:
+            tolerance = scale / np.sqrt(weight)
+        return Model(self.order, self.degree, smoothness, tolerance, depth)
+
+    def _try(self, scale: float, weight: float = _WEIGHTS[0], **given) -> Trial:
+        model = self._model(scale, weight, **given)
+        self._fit = fit_surface(self._training, model, start=self._fit)
+        trial = Trial(model, scale, *held_out_errors(self._fit, self._test))
+        self.trials.append(trial)
+        if self._report is not None:
+            self._report(trial)
+        return trial
+
+
+def held_out_errors(fit: SurfaceFit, test: OrientedPoints) -> tuple[float, float, float]:
+    """Score, mean distance (in cells of level 0) and mean of one minus the cosine of the angle."""
+    n, d = test.X.shape
+    observed = np.zeros((n, 1 + d), dtype=np.float32)
+    observed[:, 1:] = test.normals
+    reader = PointEquations(fit.tree, fit.model.order, test.X, np.zeros((n, 2)), observed, fit.x.dtype)
+    values = reader.at_points(fit.x).astype(float)
+    slope = np.linalg.norm(values[:, 1:], axis=1)
+    distance = float((np.abs(values[:, 0]) / np.maximum(slope, _LEAST_SLOPE)).mean())
+    length = np.linalg.norm(reader.observed[:, 1:], axis=1)
+    cosine = (values[:, 1:] * reader.observed[:, 1:]).sum(axis=1) / np.maximum(slope * length, 1e-12)
+    angle = float(1.0 - cosine.mean())
+    tiny = np.finfo(np.float32).tiny
+    return float(np.log(max(distance, tiny)) + np.log(max(angle, tiny))), distance, angle
+
+
+def windows(points: OrientedPoints) -> OrientedPoints:
+    """Some compact parts of many points: the neighbours of a few of them, each once."""
+    n = len(points)
+    if n <= _WINDOW_POINTS:
+        return points
+    chosen = np.zeros(n, dtype=np.bool_)
+    each = _WINDOW_POINTS // _WINDOWS
+    for centre in np.random.default_rng([_SEED, n]).choice(n, _WINDOWS, replace=False):
+        away = ((points.X - points.X[centre]) ** 2).sum(axis=1)
+        away[chosen] = np.inf
+        chosen[np.argpartition(away, each)[:each]] = True
+    return replace(points[chosen])
