@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from . import __version__, cli_grid
+from . import __version__, cli_grid, cli_surfaces
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,14 @@ def _demo(arguments: argparse.Namespace) -> int:
 VERBS = (
     Verb("demo", "build a page of pictures that shows what the library does", _add_demo_arguments, _demo),
     Verb("grid", cli_grid.HELP, cli_grid.add_arguments, cli_grid.run),
+    Verb(
+        "reconstruct",
+        cli_surfaces.RECONSTRUCT_HELP,
+        cli_surfaces.add_reconstruct_arguments,
+        cli_surfaces.run_reconstruct,
+    ),
+    Verb("render", cli_surfaces.RENDER_HELP, cli_surfaces.add_render_arguments, cli_surfaces.run_render),
+    Verb("info", cli_surfaces.INFO_HELP, cli_surfaces.add_info_arguments, cli_surfaces.run_info),
 )
 
 
@@ -81,7 +89,7 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("seminorm: interrupted", file=sys.stderr)
         return 130
-    except (ImportError, OSError, ValueError) as error:
+    except (ImportError, MemoryError, OSError, ValueError) as error:
         if arguments.traceback:
             raise
         print(f"seminorm {arguments.verb}: {' '.join(str(error).split())}", file=sys.stderr)

@@ -197,6 +197,97 @@ def add_data(x, chosen, start, corner, t, weights, observed, spacings, links, ta
         add_patch(image, links.neighbours[b], tables, y)
 
 
+@njit(cache=True, inline="always")
+def _read_cube(patch, corner, whole, values, gradients, planes, q1, result):
+    """:func:`_contract` in three dimensions, straight from the patch; q1 is known when this is compiled.
+
+    planes receives the products of values and slopes along the first two axes, for :func:`_write_cube`.
+    """
+    v, gx, gy, gz = result[0] * 0, result[0] * 0, result[0] * 0, result[0] * 0
+    for i in range(q1):
+        for j in range(q1):
+            row = corner + (i * whole + j) * whole
+            along, across = v * 0, v * 0
+            for k in range(q1):
+                along += patch[row + k] * values[2, k]
+                across += patch[row + k] * gradients[2, k]
+            both = values[0, i] * values[1, j]
+            first = gradients[0, i] * values[1, j]
+            second = values[0, i] * gradients[1, j]
+            planes[0, i * q1 + j] = both
+            planes[1, i * q1 + j] = first
+            planes[2, i * q1 + j] = second
+            v += both * along
+            gx += first * along
+            gy += second * along
+            gz += both * across
+    result[0] = v
+    result[1] = gx
+    result[2] = gy
+    result[3] = gz
+
+
+@njit(cache=True, inline="always")
+def _write_cube(result, corner, whole, values, gradients, planes, q1, image):
+    """The transpose of :func:`_read_cube`, added to the image."""
+    v, gx, gy, gz = result[0], result[1], result[2], result[3]
+    for i in range(q1):
+        for j in range(q1):
+            row = corner + (i * whole + j) * whole
+            along = (
+                v * planes[0, i * q1 + j] + gx * planes[1, i * q1 + j] + gy * planes[2, i * q1 + j]
+            )
+            across = gz * planes[0, i * q1 + j]
+            for k in range(q1):
+                image[row + k] += along * values[2, k] + across * gradients[2, k]
+
+
+@njit(cache=True, inline="always")
+def _cube_tables(pieces, slopes, inverse, t, values, gradients, q1):
+    """:func:`_axis_tables` in three dimensions; q1 is known when this is compiled."""
+    for a in range(3):
+        for j in range(q1):
+            v, g = pieces[j, q1 - 1], slopes[j, q1 - 2]
+            for k in range(q1 - 2, -1, -1):
+                v = v * t[a] + pieces[j, k]
+            for k in range(q1 - 3, -1, -1):
+                g = g * t[a] + slopes[j, k]
+            values[a, j] = v
+            gradients[a, j] = g * inverse
+
+
+@njit(cache=True, parallel=True)
+def add_cube_data(x, chosen, start, corner, t, weights, inverses, links, tables, pieces, slopes, y):
+    """:func:`add_data`, APPLIED, in three dimensions, for degrees 2 and 3; inverses (of the spacings), pieces and
+    slopes have the type of x.
+    """
+    q1 = pieces.shape[0]
+    whole = tables.side + tables.degree
+    for c in prange(chosen.size):
+        b = chosen[c]
+        inverse = inverses[links.level_of[b]]
+        patch = np.empty(tables.patch_slot.size, dtype=x.dtype)
+        read_patch(x, links.neighbours[b], tables, patch)
+        image = np.zeros_like(patch)
+        values, gradients = np.empty((3, 4), dtype=x.dtype), np.empty((3, 4), dtype=x.dtype)
+        planes, result = np.empty((3, 16), dtype=x.dtype), np.empty(4, dtype=x.dtype)
+        for i in range(start[b], start[b + 1]):
+            if q1 == 3:
+                _cube_tables(pieces, slopes, inverse, t[i], values, gradients, 3)
+                _read_cube(patch, corner[i], whole, values, gradients, planes, 3, result)
+            else:
+                _cube_tables(pieces, slopes, inverse, t[i], values, gradients, 4)
+                _read_cube(patch, corner[i], whole, values, gradients, planes, 4, result)
+            result[0] *= weights[i, 0]
+            for k in range(1, 4):
+                result[k] *= weights[i, 1]
+            if q1 == 3:
+                _write_cube(result, corner[i], whole, values, gradients, planes, 3, image)
+            else:
+                _write_cube(result, corner[i], whole, values, gradients, planes, 4, image)
+        add_patch(image, links.neighbours[b], tables, y)
+
+
 @njit(cache=True, parallel=True)
 def evaluate(x, start, corner, t, spacings, links, tables, pieces, slopes, out):
     """Value and gradient of the field at the points, out (n, 1 + d)."""

@@ -146,10 +146,24 @@ class PointEquations(Equations):
 
     def _add_data(self, x: np.ndarray, what: int, y: np.ndarray) -> np.ndarray:
         tree = self.tree
+        if what == _local.APPLIED and tree.box.dimension == 3 and tree.degree in (2, 3):
+            return self._add_cube_data(x, y)
         for chosen in self._colours:
             with threads_for(_BLOCK_WORK * len(chosen)):
                 _local.add_data(
                     x, chosen, self._start, self._corner, self._t, self.weights, self.observed, self.energy.spacings,
                     tree.links, tree.layout, pieces(tree.degree), derivative_pieces(tree.degree, 1)[1], what, y,
+                )  # fmt: skip
+        return y
+
+    def _add_cube_data(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        tree, kind = self.tree, x.dtype
+        tables = pieces(tree.degree).astype(kind), derivative_pieces(tree.degree, 1)[1].astype(kind)
+        inverses = (1.0 / self.energy.spacings).astype(kind)
+        for chosen in self._colours:
+            with threads_for(_BLOCK_WORK * len(chosen)):
+                _local.add_cube_data(
+                    x, chosen, self._start, self._corner, self._t, self.weights, inverses, tree.links, tree.layout,
+                    *tables, y,
                 )  # fmt: skip
         return y

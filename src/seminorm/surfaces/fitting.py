@@ -21,7 +21,7 @@ from ..fields.tree import Tree
 from ..solvers.conjugate_gradients import Outcome
 from .oriented import OrientedPoints, grown
 
-_SAMPLE_PER_CELL = 8  # points in a cell that suffice for a coarse level
+_SAMPLE_PER_CELL = 3  # points in a cell that suffice for a coarse level
 _SAMPLE_LEAST = 2000
 _REDUCTION = 0.2  # of the residual on each level: a start may be good and still lack what is new
 _LOCAL_SPARSITY = 4.0  # how much sparser than the average points may be, to be given the finest functions

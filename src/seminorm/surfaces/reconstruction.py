@@ -14,7 +14,7 @@ from .selection import Selection, Trial
 from .surface import Surface
 
 _LEAST_POINTS = 10
-_POINTS_PER_CELL = 0.5  # on the finest level
+_POINTS_PER_CELL = 0.5, 1.0  # on the finest level, for few and for many points
 _FEW = 10_000  # points, for which one level more costs little
 _DEEPEST = 14
 _LARGE = 100_000  # points, from which on order 2 is the default: as accurate there, and twice as fast
@@ -172,10 +172,11 @@ def _depth(points: OrientedPoints, depth, resolution) -> int:
             raise ValueError(f"resolution must be positive, got {resolution!r}.")
         depth = max(int(np.ceil(np.log2(points.size / resolution) - 1e-9)), 1)
     if depth == "auto":
-        depth = 2 + (len(points) < _FEW)
-        while depth < _DEEPEST and points.points_per_cell(depth + 1 - (len(points) < _FEW)) >= _POINTS_PER_CELL:
+        least = _POINTS_PER_CELL[len(points) > _LARGE]
+        depth = 2
+        while depth < _DEEPEST and points.points_per_cell(depth + 1) >= least:
             depth += 1
-        return depth
+        return depth + (len(points) < _FEW)
     if not (isinstance(depth, (int, np.integer)) and 1 <= depth <= _DEEPEST):
         raise ValueError(f"depth must be 'auto' or a whole number from 1 to {_DEEPEST}, got {depth!r}.")
     return int(depth)

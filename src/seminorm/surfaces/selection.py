@@ -2,7 +2,8 @@
 
 A held-out point tells two things of a surface fitted without it: how far away it lies, and how far its normal turns from
 the gradient. The distance alone is deceived by noise (a surface full of folds is near to everything), the angle alone
-cares little for small shifts; the product of the two means has its minimum where the surface is best.
+cares little for small shifts; the product of the two, each in its first power, has its minimum where the surface is
+best.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ _COARSEST = 16.0  # times the finest scale
 _STEP = 2.0
 _GAIN = 0.01  # of the score, that counts as better
 _CLOSE = 0.3  # difference of the scores of two scales, above which none between them is tried
+_ANGLE = 0.5  # exponent of the mean of one minus the cosine: about that of the mean angle
 _LEAST_SLOPE = 0.2
 
 
@@ -139,7 +141,7 @@ def held_out_errors(fit: SurfaceFit, test: OrientedPoints) -> tuple[float, float
     cosine = (values[:, 1:] * reader.observed[:, 1:]).sum(axis=1) / np.maximum(slope * length, 1e-12)
     angle = float(1.0 - cosine.mean())
     tiny = np.finfo(np.float32).tiny
-    return float(np.log(max(distance, tiny)) + np.log(max(angle, tiny))), distance, angle
+    return float(np.log(max(distance, tiny)) + _ANGLE * np.log(max(angle, tiny))), distance, angle
 
 
 def windows(points: OrientedPoints) -> OrientedPoints:

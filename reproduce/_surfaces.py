@@ -1,0 +1,148 @@
+"""What the surface figures share: options, models sampled with normals, tight cameras, pictures side by side."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import _data
+import numpy as np
+from matplotlib.figure import Figure
+from seed000_figure1 import DEFAULT_OUTPUT, save
+
+from seminorm.surfaces import Mesh, read_mesh
+from seminorm.surfaces.cameras import Orthographic
+from seminorm.surfaces.rasterising import render_mesh, render_points
+
+WHITE = (1.0, 1.0, 1.0)
+CLAY, STEEL, ROSE, SAGE = (0.90, 0.68, 0.48), (0.48, 0.68, 0.84), (0.80, 0.48, 0.52), (0.56, 0.72, 0.47)
+_CREASE = 0.8  # cosine of the angle
+_DPI = 150  # of seed000_figure1.save
+
+
+@dataclass(frozen=True)
+class Model:
+    """A mesh to sample from, and how to look at it.
+
+    Attributes
+    ----------
+    file : str
+        In the folder of the data.
+    direction, up : 3 numbers
+        Where the camera looks, and what is up.
+    """
+
+    file: str
+    direction: tuple[float, float, float]
+    up: tuple[float, float, float] = (0.0, 1.0, 0.0)
+
+    @property
+    def path(self) -> str:
+        """The file, relative to the folder of the data."""
+        return f"surfaces/meshes/{self.file}.ply"
+
+    def mesh(self) -> Mesh:
+        """The triangles, seen from outside; stops the script if the file is not there."""
+        _data.require(self.path)
+        mesh = read_mesh(_data.folder() / self.path)
+        return mesh if mesh.volume > 0 else Mesh(mesh.vertices, mesh.faces[:, ::-1])
+
+    def sample(self, n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """Points of the surface and their normals."""
+        return sample_mesh(self.mesh(), n, np.random.default_rng(seed))
+
+
+MODELS = {
+    "bunny": Model("bunny_hr_odedstein", (0.25, -0.15, -1.0)),
+    "stanford bunny": Model("stanford-bunny_vtk", (0.25, -0.15, -1.0)),
+    "armadillo": Model("armadillo_43k", (-0.25, -0.1, -1.0)),
+    "dragon": Model("dragon_vrip_full", (0.25, -0.2, -1.0)),
+    "lucy": Model("lucy100k", (-0.25, -1.0, -0.05), (0.0, 0.0, 1.0)),
+    "buddha": Model("buddha_gina", (0.25, 1.0, -0.05), (0.0, 0.0, 1.0)),
+    "horse": Model("horse", (1.0, 0.3, -0.15), (0.0, 0.0, 1.0)),
+    "fandisk": Model("fandisk", (-1.0, -0.5, 1.0)),
+    "fertility": Model("fertility", (0.2, -0.1, -1.0)),
+    "spot": Model("spot", (-0.7, -0.2, 1.0)),
+}
+
+
+def options(description: str | None) -> argparse.Namespace:
+    """The command line: ``quick`` and ``output``, a folder that exists."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="fewer points and smaller pictures")
+    parser.add_argument(
+        "--output", metavar="FOLDER", type=Path, default=DEFAULT_OUTPUT, help="for pictures (default: pictures here)"
+    )
+    chosen = parser.parse_args()
+    chosen.output.mkdir(parents=True, exist_ok=True)
+    return chosen
+
+
+def sample_mesh(mesh: Mesh, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Points drawn evenly from the area of a triangle mesh, with normals interpolated between its vertices.
+
+    At a crease, where the normal of a vertex turns far away from that of the triangle, the triangle's own is taken.
+    """
+    corners = mesh.vertices[mesh.faces]
+    flat = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    areas = np.linalg.norm(flat, axis=1)
+    chosen = rng.choice(len(areas), n, p=areas / areas.sum())
+    root, share = np.sqrt(rng.random(n)), rng.random(n)
+    weights = np.stack([1.0 - root, root * (1.0 - share), root * share], axis=1)
+    own = (flat[chosen] / areas[chosen, None])[:, None]
+    normals = mesh.vertex_normals()[mesh.faces[chosen]]
+    normals = np.where((normals * own).sum(axis=2, keepdims=True) > _CREASE, normals, own)
+    points, normals = (np.einsum("nk,nkd->nd", weights, of) for of in (corners[chosen], normals))
+    return points, normals / np.linalg.norm(normals, axis=1, keepdims=True)
+
+
+def camera(points: np.ndarray, model: Model, size: tuple[int, int], margin: float = 0.03) -> Orthographic:
+    """A camera from the model's direction that shows the points, and no more than a margin around them."""
+    view = Orthographic.looking_at(points.mean(axis=0), direction=model.direction, up=model.up)
+    seen = points @ view.frame.T
+    low, high = seen.min(axis=0), seen.max(axis=0)
+    room = np.array(size) / min(size) * (1.0 - 2.0 * margin)
+    middle = (low + high) / 2
+    middle[2] = high[2] + (high - low).max()
+    return Orthographic(middle @ view.frame, view.direction, view.up, span=float(((high - low)[:2] / room).max()))
+
+
+def shape_of(points: np.ndarray, model: Model, height: int) -> tuple[int, int]:
+    """The (width, height) of a picture that the model fills."""
+    view = Orthographic.looking_at(points.mean(axis=0), direction=model.direction, up=model.up)
+    width, tall = np.ptp(points @ view.frame[:2].T, axis=0)
+    return round(height * width / tall), height
+
+
+def draw_mesh(mesh: Mesh, view: Orthographic, size: tuple[int, int], color=CLAY) -> np.ndarray:
+    """A mesh on white."""
+    return render_mesh(
+        mesh.vertices, mesh.faces, view, size=size, colors=color, normals=mesh.normals, background=WHITE, samples=3
+    )
+
+
+def draw_points(points, view: Orthographic, size: tuple[int, int], color=STEEL, normals=None, radius=None):
+    """Points on white."""
+    return render_points(
+        points, view, size=size, colors=color, normals=normals, radius=radius, background=WHITE, samples=3
+    )
+
+
+def side_by_side(images: Sequence[np.ndarray], titles: Sequence[str], path: Path, columns: int | None = None) -> None:
+    """Pictures of one size in rows, with a title above each, at one pixel a pixel."""
+    columns = len(images) if columns is None else columns
+    rows = -(-len(images) // columns)
+    height, width = (max(image.shape[axis] for image in images) / _DPI for axis in (0, 1))
+    gap, head = 0.12, 0.36
+    figure = Figure(figsize=(columns * width + (columns + 1) * gap, rows * (height + head) + gap))
+    across, tall = figure.get_size_inches()
+    for number, (image, title) in enumerate(zip(images, titles, strict=True)):
+        row, column = divmod(number, columns)
+        left, bottom = gap + column * (width + gap), tall - (row + 1) * (height + head)
+        ax = figure.add_axes((left / across, bottom / tall, width / across, height / tall))
+        ax.imshow(image, interpolation="none")
+        ax.set_title(title, fontsize=9, pad=4)
+        ax.axis("off")
+    save(figure, path)
