@@ -10,8 +10,10 @@ from pathlib import Path
 import _data
 import numpy as np
 from matplotlib.figure import Figure
+from scipy.spatial import cKDTree
 from seed000_figure1 import DEFAULT_OUTPUT, save
 
+from seminorm.fields.tree import Tree
 from seminorm.surfaces import Mesh, read_mesh
 from seminorm.surfaces.cameras import Orthographic
 from seminorm.surfaces.rasterising import render_mesh, render_points
@@ -64,18 +66,25 @@ MODELS = {
     "horse": Model("horse", (1.0, 0.3, -0.15), (0.0, 0.0, 1.0)),
     "fandisk": Model("fandisk", (-1.0, -0.5, 1.0)),
     "fertility": Model("fertility", (0.2, -0.1, -1.0)),
-    "spot": Model("spot", (-0.7, -0.2, 1.0)),
+    "mask": Model("mask", (0.2, -0.05, -1.0)),
 }
 
 
-def options(description: str | None) -> argparse.Namespace:
-    """The command line: ``quick`` and ``output``, a folder that exists."""
+def options(description: str | None, figures: Sequence[str] = ()) -> argparse.Namespace:
+    """The command line: ``quick``, ``output`` (a folder that exists), and the ``figures`` wanted if there are some."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer points and smaller pictures")
     parser.add_argument(
         "--output", metavar="FOLDER", type=Path, default=DEFAULT_OUTPUT, help="for pictures (default: pictures here)"
     )
+    if figures:
+        parser.add_argument("figures", nargs="*", metavar="FIGURE", help=f"of {', '.join(figures)} (default: all)")
     chosen = parser.parse_args()
+    if figures:
+        chosen.figures = chosen.figures or list(figures)
+        unknown = set(chosen.figures) - set(figures)
+        if unknown:
+            parser.error(f"no such figure: {', '.join(sorted(unknown))}; there are {', '.join(figures)}.")
     chosen.output.mkdir(parents=True, exist_ok=True)
     return chosen
 
@@ -96,6 +105,14 @@ def sample_mesh(mesh: Mesh, n: int, rng: np.random.Generator) -> tuple[np.ndarra
     normals = np.where((normals * own).sum(axis=2, keepdims=True) > _CREASE, normals, own)
     points, normals = (np.einsum("nk,nkd->nd", weights, of) for of in (corners[chosen], normals))
     return points, normals / np.linalg.norm(normals, axis=1, keepdims=True)
+
+
+def centres(tree: Tree, level: int) -> np.ndarray:
+    """Where the active functions of a level are centred."""
+    own = tree.blocks(level)
+    block, node = np.nonzero(tree.active[own])
+    place = tree.coords[own][block] * tree.layout.side + tree.layout.node_coords[node]
+    return tree.box.low + (place + 0.5 * (1 - tree.degree)) * tree.spacing(level) * tree.box.scale
 
 
 def camera(points: np.ndarray, model: Model, size: tuple[int, int], margin: float = 0.03) -> Orthographic:
@@ -130,12 +147,20 @@ def draw_points(points, view: Orthographic, size: tuple[int, int], color=STEEL, 
     )
 
 
+def distances(mesh: Mesh, points: np.ndarray, n: int = 200_000) -> np.ndarray:
+    """From points to a mesh: to the nearest of n points drawn from it, less what lies along the surface."""
+    drawn, normals = sample_mesh(mesh, n, np.random.default_rng(1))
+    nearest = cKDTree(drawn).query(points)[1]
+    return np.abs(((points - drawn[nearest]) * normals[nearest]).sum(axis=1))
+
+
 def side_by_side(images: Sequence[np.ndarray], titles: Sequence[str], path: Path, columns: int | None = None) -> None:
     """Pictures of one size in rows, with a title above each, at one pixel a pixel."""
     columns = len(images) if columns is None else columns
     rows = -(-len(images) // columns)
     height, width = (max(image.shape[axis] for image in images) / _DPI for axis in (0, 1))
     gap, head = 0.12, 0.36
+    font = min(9.0, 110.0 * width / max(1, *map(len, titles)))  # letters are about 0.6 of their size wide
     figure = Figure(figsize=(columns * width + (columns + 1) * gap, rows * (height + head) + gap))
     across, tall = figure.get_size_inches()
     for number, (image, title) in enumerate(zip(images, titles, strict=True)):
@@ -143,6 +168,6 @@ def side_by_side(images: Sequence[np.ndarray], titles: Sequence[str], path: Path
         left, bottom = gap + column * (width + gap), tall - (row + 1) * (height + head)
         ax = figure.add_axes((left / across, bottom / tall, width / across, height / tall))
         ax.imshow(image, interpolation="none")
-        ax.set_title(title, fontsize=9, pad=4)
+        ax.set_title(title, fontsize=font, pad=4)
         ax.axis("off")
     save(figure, path)

@@ -17,7 +17,7 @@ gap, and how much of the plane has the wrong sign. The source: an "ad-hoc set" o
 from __future__ import annotations
 
 import numpy as np
-from _surfaces import options
+from _surfaces import centres, options
 from matplotlib.figure import Figure
 from matplotlib.path import Path
 from scipy.spatial import cKDTree
@@ -60,11 +60,11 @@ def radial(points, normals, lengths):
     """The source's method: the function, and the centres by support."""
     grids = {}
     for finest in SUPPORTS[1:]:
-        centres, supports = curvature_centres(
+        places, supports = curvature_centres(
             points, tolerance=0.0, support=SUPPORTS[0], shrink=1.6, spacing=SPACING, min_support=0.99 * finest
         )
-        grids.update({s: centres[supports == s] for s in np.unique(supports)})
-    sizes = [len(centres) for centres in grids.values()]
+        grids.update({s: places[supports == s] for s in np.unique(supports)})
+    sizes = [len(places) for places in grids.values()]
     basis = RadialSplineBasis(np.concatenate(list(grids.values())), np.repeat(list(grids), sizes))
     f = fit_basis(
         basis, basis.energy(order=2), points, np.zeros(len(points)), alpha=SMOOTHNESS**2,
@@ -79,15 +79,11 @@ def nested(points, normals, lengths):
     size = oriented.size
     depth = int(np.ceil(np.log2(size / lengths[0])))
     f = fit_surface(oriented, Model(2, 2, SMOOTHNESS / size, TOLERANCE / size, depth), tol=1e-4).field()
-    tree = f.tree
-    centres = []
+    shown = []
     for level in range(depth - 3, depth + 1):
-        block, node = np.nonzero(tree.active[tree.blocks(level)])
-        place = tree.coords[tree.blocks(level)][block] * tree.layout.side + tree.layout.node_coords[node]
-        width = tree.spacing(level) * tree.box.scale
-        here = tree.box.low + (place + 0.5 * (1 - tree.degree)) * width
-        centres.append(here[cKDTree(points).query(here)[0] < width[0]])
-    return f, centres
+        here = centres(f.tree, level)
+        shown.append(here[cKDTree(points).query(here)[0] < size / 2**level])
+    return f, shown
 
 
 def draw_values(ax, f) -> tuple[np.ndarray, float]:
@@ -102,9 +98,9 @@ def draw_values(ax, f) -> tuple[np.ndarray, float]:
     return np.concatenate(lines.allsegs[0]), float(np.mean(inside != (values.ravel() < 0)))
 
 
-def draw(ax, f, centres, points, normals, title: str) -> tuple[np.ndarray, float]:
+def draw(ax, f, shown, points, normals, title: str) -> tuple[np.ndarray, float]:
     zeros, wrong = draw_values(ax, f)
-    for level, (marker, color, size) in zip(centres, MARKERS[-len(centres) :] if centres else (), strict=True):
+    for level, (marker, color, size) in zip(shown, MARKERS[: len(shown)], strict=True):
         ax.scatter(*level.T, marker=marker, s=size, color=color, linewidths=0, alpha=0.8)
     ax.quiver(*points.T, *normals.T, color="0.1", width=0.0022, scale=24.0, headwidth=4)
     ax.plot(*points.T, "k.", ms=3.5)
@@ -127,8 +123,8 @@ def main() -> None:
     sampled, missing = np.linspace(GAP[1], GAP[0] + 2 * np.pi, 4000), np.linspace(*GAP, 400)
     print("largest distance of the curve from the zero set, and percent of the plane with the wrong sign:")
     print(f"{'function':<27} {'basis':>6} {'mean |f|':>9} {'mean |grad - n|':>16} {'data':>8} {'gap':>7} {'sign':>6}")
-    for ax, size, (name, (f, centres)) in zip(figure.subplots(1, 3), sizes, fits.items(), strict=True):
-        zeros, wrong = draw(ax, f, centres, points, normals, f"{name}: {size} functions")
+    for ax, size, (name, (f, shown)) in zip(figure.subplots(1, 3), sizes, fits.items(), strict=True):
+        zeros, wrong = draw(ax, f, shown, points, normals, f"{name}: {size} functions")
         far = [cKDTree(zeros).query(curve(angles))[0].max() for angles in (sampled, missing)]
         slope = np.linalg.norm(f.gradient(points) - normals, axis=1).mean()
         print(

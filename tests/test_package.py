@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "seminorm"
 # a module imports only from entries before its own; the first line holds the tools that know nothing of the mathematics
 LAYERS = [
-    *("_warnings", "memory", "_extras", "_compilation", "serialization", "tables"),
+    *("_lazy", "_version", "_warnings", "memory", "_extras", "_compilation", "serialization", "tables"),
     *("kernels", "nullspace", "operators", "losses", "solvers", "functions", "invariance", "fields", "surfaces"),
     *("estimators", "plotting", "demo", "cli_grid", "cli_surfaces", "cli"),
 ]
@@ -58,7 +58,7 @@ def imported_layers(path: Path) -> set[str]:
         if isinstance(node, ast.ImportFrom) and node.level:
             base = list(layer_of_file[: len(layer_of_file) - node.level])
             target = base + (node.module.split(".") if node.module else [])
-            names |= {target[0]} if target else {seminorm._LAZY.get(alias.name, alias.name) for alias in node.names}
+            names |= {target[0]} if target else {seminorm._HOMES.get(alias.name, alias.name) for alias in node.names}
     return names
 
 

@@ -92,7 +92,7 @@ def main(argv: list[str] | None = None) -> int:
     except (ImportError, MemoryError, OSError, ValueError) as error:
         if arguments.traceback:
             raise
-        print(f"seminorm {arguments.verb}: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"seminorm {arguments.verb}: {' '.join(str(error).split()) or 'not enough memory'}", file=sys.stderr)
         return 1
 
 

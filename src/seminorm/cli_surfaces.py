@@ -6,6 +6,7 @@ What a user can get wrong is checked before anything slow is imported.
 from __future__ import annotations
 
 import argparse
+import inspect
 import json
 import math
 import re
@@ -87,18 +88,13 @@ def add_reconstruct_arguments(parser: argparse.ArgumentParser) -> None:
     fit.add_argument("--confidence", action="store_true", help="count points by the lengths of their normals")
     mesh = parser.add_argument_group("mesh")
     mesh.add_argument("--mesh-resolution", type=_length, metavar="R", help="largest width of the cells it is cut into")
+    mesh.add_argument("--open", action="store_true", help="end the surface where the points end, instead of closing it")
     ends = mesh.add_mutually_exclusive_group()
-    ends.add_argument("--trim", type=_length, metavar="D", help="leave out what is farther than D from all points")
+    ends.add_argument("--trim", type=_length, metavar="D", help="open, with nothing farther than D from all points")
     ends.add_argument(
-        "--trim-quantile",
-        type=_share,
-        metavar="Q",
-        help="the same by a share: see trim_quantile of seminorm.surfaces.Surface.mesh",
+        "--trim-quantile", type=_share, metavar="Q", help="open, without this share of it, where points are least dense"
     )
-    mesh.add_argument(
-        "--open", action="store_true", help="let the surface end where the data end, rather than close it"
-    )
-    mesh.add_argument("--color", action="store_true", help="give the vertices the colours of the points")
+    mesh.add_argument("--color", action="store_true", help="give the surface the colours of the points")
     points = parser.add_argument_group("preparation, in this order")
     points.add_argument("--remove-duplicates", action="store_true", help="keep one of several equal points")
     points.add_argument("--remove-outliers", action="store_true", help="leave out points far from all others")
@@ -118,9 +114,7 @@ def run_reconstruct(arguments: argparse.Namespace) -> int:
         import numba
 
         from .surfaces.reconstruction import reconstruct
-        from .surfaces.surface import Surface
     fit_options = _fit_options(arguments, reconstruct)
-    mesh_options = _mesh_options(arguments, Surface.mesh)
     progress = not arguments.quiet and sys.stderr.isatty()
     with _shown_warnings(), _threads(arguments.threads):
         threads = numba.get_num_threads()
@@ -133,14 +127,14 @@ def run_reconstruct(arguments: argparse.Namespace) -> int:
         with clock.stage("reconstruct"):
             surface = reconstruct(cloud.points, cloud.normals, verbose=progress, **fit_options)
         clock.split("reconstruct", surface.details.get("seconds", {}))
+        if arguments.color:
+            surface.attach("colors", cloud.colors)
         mesh = None
         if arguments.output.suffix.lower() != FUNCTION_SUFFIX:
             with clock.stage("mesh"):
-                if arguments.color:
-                    mesh_options["colors"] = cloud.colors
-                mesh = surface.mesh(verbose=progress, **mesh_options)
+                mesh = surface.mesh(verbose=progress, **_mesh_options(arguments))
             if not len(mesh.faces):
-                raise ValueError("the mesh is empty: nothing of the surface is left. Trim less, or smooth less.")
+                raise ValueError("the mesh is empty: the function is nowhere zero near the points.")
         with clock.stage("write"):
             (surface if mesh is None else mesh).save(arguments.output)
     if arguments.quiet and not arguments.stats and arguments.stats_json is None:
@@ -174,7 +168,7 @@ def _check_reconstruct(arguments: argparse.Namespace) -> None:
         if path.resolve() in [output.resolve() for output in outputs]:
             raise ValueError(f"{path} is to be read and written: name another file for the output.")
     if output.suffix.lower() == FUNCTION_SUFFIX:
-        for option in ("trim", "trim_quantile", "open", "color", "mesh_resolution"):
+        for option in ("trim", "trim_quantile", "open", "mesh_resolution"):
             if getattr(arguments, option) not in (None, False):
                 raise ValueError(
                     f"--{option.replace('_', '-')} shapes the mesh, and {output} is to hold the function: leave it "
@@ -195,30 +189,22 @@ def _fit_options(arguments: argparse.Namespace, reconstruct) -> dict:
     }
     if arguments.confidence:
         options["confidence"] = "normals"
-    if arguments.memory is not None and _takes(reconstruct, "memory_limit"):
+    if arguments.memory is not None and "memory_limit" in inspect.signature(reconstruct).parameters:
         options["memory_limit"] = arguments.memory
     return options
 
 
-def _mesh_options(arguments: argparse.Namespace, mesh) -> dict:
-    """What the user wants of the mesh, in the words of ``Surface.mesh``; colours are added when they are known."""
+def _mesh_options(arguments: argparse.Namespace) -> dict:
+    """What the user wants of the mesh, in the words of ``Surface.mesh``."""
     options = {
         "resolution": arguments.mesh_resolution,
         "trim": arguments.trim,
         "trim_quantile": arguments.trim_quantile,
-        "boundary": "open" if arguments.open else None,
     }
     options = {name: value for name, value in options.items() if value is not None}
-    for name in [*options, *(["colors"] if arguments.color else [])]:
-        if not _takes(mesh, name):
-            raise ValueError(f"this version of Surface.mesh has no {name}: leave the option out.")
+    if arguments.open or "trim" in options or "trim_quantile" in options:
+        options["boundary"] = "open"
     return options
-
-
-def _takes(function, name: str) -> bool:
-    import inspect
-
-    return name in inspect.signature(function).parameters
 
 
 def _read_clouds(arguments: argparse.Namespace):
@@ -388,11 +374,14 @@ def run_render(arguments: argparse.Namespace) -> int:
 
 def _drawing(arguments: argparse.Namespace):
     """Bounds of what a file holds, and a function that draws it as a camera sees it."""
+    from functools import partial
+
     from .surfaces.cloud import bounds_of
     from .surfaces.mesh import Mesh
     from .surfaces.rasterising import render_mesh, render_points
     from .surfaces.raytracing import render
     from .surfaces.shading import BACKGROUND
+    from .surfaces.surface import Surface
 
     background = BACKGROUND if arguments.background is None else arguments.background
     options = {
@@ -402,16 +391,26 @@ def _drawing(arguments: argparse.Namespace):
         "progress": not arguments.quiet and sys.stderr.isatty(),
     }
     if _holds_surface(arguments.shape):
-        surface = _load_surface(arguments.shape)
-        return bounds_of(surface.points), lambda camera: render(surface, camera, colors=arguments.color, **options)
+        surface = Surface.load(arguments.shape)
+        colors = arguments.color
+        if colors is None and "colors" in surface.attached:
+            colors = partial(surface.attribute, "colors")
+        return bounds_of(surface.points), lambda camera: render(surface, camera, colors=colors, **options)
     shape = _read_shape(arguments.shape)
     if isinstance(shape, Mesh):
         colors = shape.attributes.get("colors") if arguments.color is None else arguments.color
-        options |= {"colors": colors, "normals": shape.normals}
+        options |= {"colors": _within_bounds(colors), "normals": shape.normals}
         return shape.bounds, lambda camera: render_mesh(shape.vertices, shape.faces, camera, **options)
     cloud = _valid(shape, arguments.shape)
     options |= {"colors": cloud.colors if arguments.color is None else arguments.color, "normals": cloud.normals}
     return cloud.bounds, lambda camera: render_points(cloud.points, camera, **options)
+
+
+def _within_bounds(colors):
+    """Colours that stay between 0 and 1 when they are interpolated with rounding."""
+    import numpy as np
+
+    return None if colors is None else np.clip(colors, 1e-12, 1 - 1e-12)
 
 
 def _read_shape(path: Path):
@@ -521,14 +520,16 @@ def _file_rows(path: Path) -> list[tuple[str, str]]:
 
 def _surface_rows(path: Path) -> list[tuple[str, str]]:
     from .surfaces.cloud import bounds_of
+    from .surfaces.surface import Surface
 
-    surface = _load_surface(path)
+    surface = Surface.load(path)
     rows = [
         ("holds", "a surface, as a function"),
         ("format", f"npz, {_size(path.stat().st_size)}"),
         ("points", str(len(surface.points))),
         ("coefficients", str(surface.field.n_coef)),
         ("resolution", _word(surface.resolution)),
+        ("attributes", ", ".join(surface.attached) or "none"),
         *_extent_rows(*bounds_of(surface.points)),
     ]
     for name, value in surface.details.items():
@@ -551,17 +552,6 @@ def _holds_surface(path: Path) -> bool:
         return False
     with zipfile.ZipFile(path) as file:
         return "description.npy" in file.namelist()
-
-
-def _load_surface(path: Path):
-    from .surfaces.surface import Surface
-
-    try:
-        return Surface.load(path)
-    except (OSError, ValueError):
-        raise
-    except Exception as error:  # damage shows as errors of zip, zlib, and of whatever meets wrong arrays
-        raise ValueError(f"{path} is damaged: {error}") from error
 
 
 # -- files, processors, memory, time ---------------------------------------------------------------------------------

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
 
 _PACKAGE = __package__
 _DESCRIPTION = "description"
@@ -83,7 +82,7 @@ def _describe(value, arrays: dict):
     if isinstance(value, dict):
         return {"kind": "dict", "items": {key: _describe(item, arrays) for key, item in value.items()}}
     module = type(value).__module__
-    if isinstance(value, BaseEstimator) and module.split(".")[:2] in [[_PACKAGE, allowed] for allowed in _MODULES]:
+    if _is_kind(type(value)) and module.split(".")[:2] in [[_PACKAGE, allowed] for allowed in _MODULES]:
         fitted = {key: item for key, item in vars(value).items() if key.endswith("_")}
         return {
             "kind": "object",
@@ -124,6 +123,13 @@ def _class(module: str, name: str) -> type:
             "or forged."
         )
     found = getattr(importlib.import_module(f"{_PACKAGE}.{module}"), name, None)
-    if not (isinstance(found, type) and issubclass(found, BaseEstimator)):
+    if not (isinstance(found, type) and _is_kind(found)):
         raise ValueError(f"the file names {module}.{name}, which this version of {_PACKAGE} does not have.")
     return found
+
+
+def _is_kind(kind: type) -> bool:
+    """Whether a class is one of scikit-learn's, which takes long to import: only when a file holds such objects."""
+    from sklearn.base import BaseEstimator
+
+    return issubclass(kind, BaseEstimator)

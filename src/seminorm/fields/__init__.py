@@ -4,26 +4,22 @@ The semi-norm is that of ``Polyharmonic(m)``, the sum of squared derivatives of 
 than the data. :class:`seminorm.FieldSmoother` fits fields to scattered data.
 """
 
-from .basis import BasisField, fit_basis
-from .field import Field
-from .fit import Fit, Settings, fit_field, fit_levels
-from .gaussian import GaussianBasis
-from .posterior import Posterior
-from .radial import RadialSplineBasis, curvature_centres
-from .sources import Observations, Source
+from .._lazy import lazy_names
 
-__all__ = [
-    "BasisField",
-    "Field",
-    "Fit",
-    "GaussianBasis",
-    "Observations",
-    "Posterior",
-    "RadialSplineBasis",
-    "Settings",
-    "Source",
-    "curvature_centres",
-    "fit_basis",
-    "fit_field",
-    "fit_levels",
-]
+_HOMES = {
+    "BasisField": "basis",
+    "Field": "field",
+    "Fit": "fit",
+    "GaussianBasis": "gaussian",
+    "Observations": "sources",
+    "Posterior": "posterior",
+    "RadialSplineBasis": "radial",
+    "Settings": "fit",
+    "Source": "sources",
+    "curvature_centres": "radial",
+    "fit_basis": "basis",
+    "fit_field": "fit",
+    "fit_levels": "fit",
+}
+__all__ = list(_HOMES)
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -155,12 +155,15 @@ def _expand(result, values, gradients, work, local):
 
 
 @njit(cache=True, parallel=True)
-def add_data(x, chosen, start, corner, t, weights, observed, spacings, links, tables, pieces, slopes, what, y):
+def add_data(
+    x, chosen, start, corner, t, weights, axis_weights, observed, spacings, links, tables, pieces, slopes, what, y
+):  # fmt: skip
     """Add over the points of the chosen blocks: L_i' w_i observed_i (OBSERVED), L_i' w_i L_i x (APPLIED), or the
     diagonal of the latter's matrix (SQUARED).
 
     Points are sorted by block. corner: position in the patch of the first function alive on the point's cell; t: the
-    point in its cell; weights (n, 2): of the value and of the gradient; observed (n, 1 + d).
+    point in its cell; weights (n, 2): of the value and of the gradient; axis_weights (d,): factors of the latter for
+    each component; observed (n, 1 + d).
     """
     d = t.shape[1]
     q1 = pieces.shape[0]
@@ -190,7 +193,7 @@ def add_data(x, chosen, start, corner, t, weights, observed, spacings, links, ta
                 gradients *= gradients
             result[0] *= weights[i, 0]
             for k in range(1, d + 1):
-                result[k] *= weights[i, 1]
+                result[k] *= weights[i, 1] * axis_weights[k - 1]
             _expand(result, values, gradients, work, local)
             for k in range(size):
                 image[corner[i] + tables.patch_offset[k]] += local[k]
@@ -234,9 +237,7 @@ def _write_cube(result, corner, whole, values, gradients, planes, q1, image):
     for i in range(q1):
         for j in range(q1):
             row = corner + (i * whole + j) * whole
-            along = (
-                v * planes[0, i * q1 + j] + gx * planes[1, i * q1 + j] + gy * planes[2, i * q1 + j]
-            )
+            along = v * planes[0, i * q1 + j] + gx * planes[1, i * q1 + j] + gy * planes[2, i * q1 + j]
             across = gz * planes[0, i * q1 + j]
             for k in range(q1):
                 image[row + k] += along * values[2, k] + across * gradients[2, k]
@@ -312,8 +313,8 @@ def evaluate(x, start, corner, t, spacings, links, tables, pieces, slopes, out):
 
 
 @njit(cache=True, parallel=True)
-def cell_weights(start, corner, weights, links, tables, value_weight, gradient_weight):
-    """Sums of the weights in each cell (gradients: over the components)."""
+def cell_weights(start, corner, weights, axes, links, tables, value_weight, gradient_weight):
+    """Sums of the weights in each cell (gradients: times the number of their components)."""
     d = links.coords.shape[1]
     width = tables.side + tables.degree
     for b in prange(start.size - 1):
@@ -324,7 +325,7 @@ def cell_weights(start, corner, weights, links, tables, value_weight, gradient_w
                 rest //= width
                 stride *= tables.side
             value_weight[b, cell] += weights[i, 0]
-            gradient_weight[b, cell] += d * weights[i, 1]
+            gradient_weight[b, cell] += axes * weights[i, 1]
 
 
 @njit(cache=True, parallel=True)

@@ -79,20 +79,30 @@ class PointEquations(Equations):
         Value and gradient; gradients in scaled coordinates.
     dtype : float32 or float64
         Of the coefficients.
+    axis_weights : array (d,), optional
+        Factors of the weight of the gradient for its components; 0 where a component is not observed.
     """
 
-    def __init__(self, tree: Tree, order: int, points, weights, observed, dtype=np.float64):
+    def __init__(self, tree: Tree, order: int, points, weights, observed, dtype=np.float64, axis_weights=None):
         super().__init__(tree, LocalEnergy(tree, order), dtype)
         block, cell = tree.locate(points)
         self.point_order, self._start = loops.sort_by_block(block, len(tree.coords))
         n, d = points.shape
+        self._axis_weights = np.ones(d) if axis_weights is None else np.asarray(axis_weights, dtype=float)
         self._corner, self._t = np.empty(n, dtype=np.int32), np.empty((n, d), dtype=np.float32)
         _local.place(points, block, cell, self.point_order, tree.links, tree.layout, self._corner, self._t)
         self.weights = np.ascontiguousarray(weights[self.point_order], dtype=np.float32)
         self.observed = np.ascontiguousarray(observed[self.point_order], dtype=np.float32)
         self._colours = tree.by_colour(np.flatnonzero(np.diff(self._start)))
         _local.cell_weights(
-            self._start, self._corner, self.weights, tree.links, tree.layout, self.value_weight, self.gradient_weight
+            self._start,
+            self._corner,
+            self.weights,
+            self._axis_weights.sum(),
+            tree.links,
+            tree.layout,
+            self.value_weight,
+            self.gradient_weight,
         )
         self.sum_to_parents()
         self._right = None
@@ -146,12 +156,14 @@ class PointEquations(Equations):
 
     def _add_data(self, x: np.ndarray, what: int, y: np.ndarray) -> np.ndarray:
         tree = self.tree
-        if what == _local.APPLIED and tree.box.dimension == 3 and tree.degree in (2, 3):
+        cube = tree.box.dimension == 3 and tree.degree in (2, 3) and (self._axis_weights == 1.0).all()
+        if what == _local.APPLIED and cube:
             return self._add_cube_data(x, y)
         for chosen in self._colours:
             with threads_for(_BLOCK_WORK * len(chosen)):
                 _local.add_data(
-                    x, chosen, self._start, self._corner, self._t, self.weights, self.observed, self.energy.spacings,
+                    x, chosen, self._start, self._corner, self._t, self.weights, self._axis_weights, self.observed,
+                    self.energy.spacings,
                     tree.links, tree.layout, pieces(tree.degree), derivative_pieces(tree.degree, 1)[1], what, y,
                 )  # fmt: skip
         return y

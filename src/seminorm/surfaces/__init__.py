@@ -1,37 +1,41 @@
 """Surfaces from points: reconstruction, implicit shapes, meshes, files and pictures."""
 
-from .cloud import PointCloud, as_cloud
-from .files import open_points, read_mesh, read_points, write_mesh, write_points
-from .implicit import Implicit, as_implicit, blend, meeting, product
-from .mesh import Mesh
-from .preparation import drop_invalid, remove_duplicates, remove_outliers, thin
-from .primitives import Box, Capsule, Plane, Sphere, Torus
-from .reconstruction import reconstruct
-from .surface import Surface
+from .._lazy import lazy_names
 
-__all__ = [
-    "Box",
-    "Capsule",
-    "Implicit",
-    "Mesh",
-    "Plane",
-    "PointCloud",
-    "Sphere",
-    "Surface",
-    "Torus",
-    "as_cloud",
-    "as_implicit",
-    "blend",
-    "drop_invalid",
-    "meeting",
-    "open_points",
-    "product",
-    "read_mesh",
-    "read_points",
-    "reconstruct",
-    "remove_duplicates",
-    "remove_outliers",
-    "thin",
-    "write_mesh",
-    "write_points",
-]
+_HOMES = {
+    "Box": "primitives",
+    "Capsule": "primitives",
+    "Implicit": "implicit",
+    "Mesh": "mesh",
+    "MovingSurface": "moving",
+    "Plane": "primitives",
+    "PointCloud": "cloud",
+    "Sphere": "primitives",
+    "Surface": "surface",
+    "Torus": "primitives",
+    "as_cloud": "cloud",
+    "as_implicit": "implicit",
+    "blend": "implicit",
+    "drop_invalid": "preparation",
+    "extract": "extraction",
+    "fit_exact": "exact",
+    "meeting": "implicit",
+    "mesh_implicit": "meshing",
+    "open_points": "files",
+    "product": "implicit",
+    "read_mesh": "files",
+    "read_points": "files",
+    "reconstruct": "reconstruction",
+    "remove_duplicates": "preparation",
+    "remove_outliers": "preparation",
+    "render": "raytracing",
+    "render_mesh": "rasterising",
+    "render_points": "rasterising",
+    "slice_image": "raytracing",
+    "thin": "preparation",
+    "write_mesh": "files",
+    "write_png": "png",
+    "write_points": "files",
+}
+__all__ = list(_HOMES)
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

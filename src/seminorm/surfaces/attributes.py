@@ -13,7 +13,7 @@ from .implicit import Implicit
 NAMES = ("density", "distance", "filled", "uncertainty", "curvature", "gradient_length")
 FILLED = 3.0  # distances between neighbouring data points, beyond which a surface is made up
 
-_NEIGHBOURS = 8
+_NEIGHBOURS = 16
 _SPACING_RANGE = 30.0  # the most that a spacing may differ from the typical one
 _TYPICAL = 2000  # points that tell the typical spacing
 _CHUNK = 2**17
@@ -46,7 +46,7 @@ class Neighbourhood:
         return distances, rows
 
     def density(self, X: np.ndarray) -> np.ndarray:
-        """Points per unit of area: eight of them in the disc that reaches to the eighth nearest one."""
+        """Points per unit of area: 16 of them in the disc that reaches to the 16th nearest one."""
         k = min(_NEIGHBOURS, len(self.points))
         least = self._typical / _SPACING_RANGE
         return 1.0 / np.maximum(self.nearest(X, k)[0] * np.sqrt(np.pi / k), least) ** 2
@@ -66,7 +66,7 @@ class Neighbourhood:
 
     @cached_property
     def _typical(self) -> float:
-        """Median spacing; where most points have eight twins, the mean over the points that have fewer."""
+        """Median spacing; where most points have many twins, the mean of those that are not zero."""
         rows = np.unique(np.linspace(0, len(self.points) - 1, _TYPICAL).astype(np.int64))
         spacing = self._unlimited(rows)
         median = float(np.median(spacing))

@@ -48,8 +48,8 @@ def fit_exact(
         Twice differentiable where its arguments coincide. Left out, the polyharmonic kernel of the lowest order m with
         2 m > d + 2: ``Polyharmonic(3)`` in the plane and in space.
     smoothness : float
-        Gives alpha = smoothness**(2 m - d) for ``Polyharmonic(m)``. In space, and with areas for weights, it is the
-        length below which details are smoothed away.
+        Gives alpha = smoothness**(2 m - 3) for ``Polyharmonic(m)``. With areas (in the plane: lengths) for weights, it
+        is the length below which details are smoothed away.
     alpha : float
         Factor of the squared semi-norm, in place of ``smoothness``: for kernels with a length scale of their own.
     tolerance : float
@@ -74,7 +74,7 @@ def fit_exact(
     n, d = points.shape
     kernel = Polyharmonic(_least_order(d)) if kernel is None else kernel
     _require_gradients(kernel, d)
-    alpha = _factor_of_seminorm(kernel.for_dimension(d), smoothness, alpha)
+    alpha = _factor_of_seminorm(kernel.for_dimension(d), d, smoothness, alpha)
     _require_positive("tolerance", tolerance)
     size = n * (1 + d)
     require_memory(
@@ -144,7 +144,7 @@ def _require_gradients(kernel: Kernel, dimension: int) -> None:
         )
 
 
-def _factor_of_seminorm(kernel: Kernel, smoothness, alpha) -> float:
+def _factor_of_seminorm(kernel: Kernel, dimension: int, smoothness, alpha) -> float:
     if (smoothness is None) == (alpha is None):
         raise ValueError(f"give one of smoothness and alpha, got smoothness={smoothness!r} and alpha={alpha!r}.")
     if alpha is not None:
@@ -156,7 +156,7 @@ def _factor_of_seminorm(kernel: Kernel, smoothness, alpha) -> float:
             f"smoothness={smoothness!r} is for polyharmonic kernels, and {kernel!r} has a length scale of its own: "
             "give alpha, the factor of the squared semi-norm."
         )
-    return float(smoothness) ** kernel.dilation_degree
+    return float(smoothness) ** (kernel.dilation_degree + dimension - 3)
 
 
 def _require_positive(name: str, value) -> None:

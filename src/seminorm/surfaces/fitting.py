@@ -2,7 +2,7 @@
 
 Minimised is, with lengths in cells of level 0 (the longest side of the data),
 
-    smoothness**(2 m - d) |f|^2 + sum_i a_i (|grad f(x_i) - n_i|^2 + f(x_i)^2 / tolerance^2),
+    smoothness**(2 m - 3) |f|^2 + sum_i a_i (|grad f(x_i) - n_i|^2 + f(x_i)^2 / tolerance^2),
 
 a_i the area that point i stands for: the sum is an integral over the surface, whatever the sampling.
 """
@@ -54,9 +54,10 @@ class Model:
         ratio = 2.0 ** (self.depth - level)
         return replace(self, smoothness=self.smoothness * ratio, tolerance=self.tolerance * ratio, depth=level)
 
-    def alpha(self, dimension: int) -> float:
-        """Factor of the squared semi-norm."""
-        return self.smoothness ** (2 * self.order - dimension)
+    @property
+    def alpha(self) -> float:
+        """Factor of the squared semi-norm: with it both sums have the unit of an area, in any dimension."""
+        return self.smoothness ** (2 * self.order - 3)
 
 
 @dataclass
@@ -126,8 +127,8 @@ def _fit_level(tree: Tree, points: OrientedPoints, model: Model, x: np.ndarray, 
     weights[:, 0] = part.area / here.tolerance**2
     observed = np.zeros((len(part), 1 + d), dtype=np.float32)
     observed[:, 1:] = part.normals
-    equations = PointEquations(tree, model.order, part.X, weights, observed, x.dtype)
-    outcome = equations.solve_for(here.alpha(d), equations.right, x, tol=tol, max_iter=max_iter, reduction=_REDUCTION)
+    equations = PointEquations(tree, model.order, part.X, weights, observed, x.dtype, points.axes)
+    outcome = equations.solve_for(here.alpha, equations.right, x, tol=tol, max_iter=max_iter, reduction=_REDUCTION)
     return SurfaceFit(here, points, equations, x, outcome)
 
 

@@ -221,6 +221,12 @@ class Implicit:
         principal = np.column_stack([mean + spread, mean - spread])
         return Curvature(mean, first * second - mixed**2, principal)
 
+    def mesh(self, resolution: float | None = None, **options):
+        """Triangles of the surface of a shape in space; see :func:`seminorm.surfaces.meshing.mesh_implicit`."""
+        from .meshing import mesh_implicit
+
+        return mesh_implicit(self, resolution, **options)
+
     def __or__(self, other) -> Implicit:
         """Union: min(f, g)."""
         return _combine(Union, self, other)

@@ -10,9 +10,11 @@ from ..fields.pointwise import PointEquations
 from ..fields.tree import Box, Tree
 
 _DENSITY_DEGREE = 2
+_DEEPEST = {2: 26, 3: 18, 4: 12}
 _DENSITY_POINTS = 8.0  # points in an occupied cell of the level that tells the density
 _PLANE_SUM = {2: 0.55}  # B-spline of degree 2 q + 1 at 0: the sum over a plane of unit density, in cells
-_CROSSED = 1.5  # cells of unit side that a plane meets, a unit of area, on average over directions
+_CROSSED = {2: 4 / np.pi, 3: 1.5, 4: 16 / (3 * np.pi)}  # cells that a plane meets, a unit of area, on average
+_MARGINS = {2: 2.0, 3: 2.0, 4: 1.0}  # of the box, in sizes of the data
 _AREA_RANGE = 30.0  # the most that an area may differ from the median
 
 
@@ -27,11 +29,13 @@ class OrientedPoints:
         Points, in cells of level 0.
     normals : array (n, d) float32
     area : array (n,)
-        What each point stands for, in squares of cells of level 0, times its confidence.
+        What each point stands for, in cells of level 0, times its confidence.
     spacing : array (n,)
-        The root of that area without the confidence: the local distance of points.
+        The local distance of points: their area is its power d - 1.
     size : float
         Side of a cell of level 0 in the user's units.
+    axes : array (d,)
+        1 for components of the normals that are known, 0 for others (the last one, if that is time).
     """
 
     box: Box
@@ -40,29 +44,48 @@ class OrientedPoints:
     area: np.ndarray
     spacing: np.ndarray
     size: float
+    axes: np.ndarray
 
     def __len__(self) -> int:
         return len(self.X)
 
     def __getitem__(self, rows) -> OrientedPoints:
-        return OrientedPoints(
-            self.box, self.X[rows], self.normals[rows], self.area[rows], self.spacing[rows], self.size
-        )
+        parts = (part[rows] for part in (self.X, self.normals, self.area, self.spacing))
+        return OrientedPoints(self.box, *parts, self.size, self.axes)
 
     def points_per_cell(self, level: int) -> float:
         """Average number of points in a cell of a level that the surface meets."""
-        return float(len(self) / (_CROSSED * (self.spacing**2).sum()) / 4.0**level)
+        d = self.X.shape[1]
+        return float(len(self) / (_CROSSED[d] * (self.spacing ** (d - 1)).sum()) / 2.0 ** (level * (d - 1)))
 
     @classmethod
-    def prepare(cls, points: np.ndarray, normals: np.ndarray, confidence=None, margin: float = 2.0) -> OrientedPoints:
-        """Scale the points and estimate areas from their density."""
+    def prepare(
+        cls,
+        points: np.ndarray,
+        normals: np.ndarray,
+        confidence=None,
+        *,
+        time_scale: float | None = None,
+        margin: float | None = None,
+    ) -> OrientedPoints:
+        """Scale the points and estimate areas from their density.
+
+        With a ``time_scale``, the last coordinate is time, one unit of which counts as that length, and the normals
+        have no component for it.
+        """
+        d = points.shape[1]
+        units, axes = np.ones(d), np.ones(d)
+        if time_scale is not None:
+            units[-1], axes[-1] = 1.0 / time_scale, 0.0
+            normals = np.column_stack([normals, np.zeros(len(normals))])
         low, high = points.min(axis=0), points.max(axis=0)
-        size = float((high - low).max()) or 1.0
-        box = Box.around(low, high, scale=size, margin=margin)
+        size = float(((high - low) / units).max()) or 1.0
+        box = Box.around(low, high, scale=size * units, margin=_MARGINS[d] if margin is None else margin)
         X = box.coordinates(points)
-        spacing = np.sqrt(_areas(box, X))
-        area = spacing**2 if confidence is None else spacing**2 * confidence
-        return cls(box, X, np.ascontiguousarray(normals, dtype=np.float32), area, spacing, size)
+        areas = _areas(box, X)
+        weighted = areas if confidence is None else areas * confidence
+        normals = np.ascontiguousarray(normals, dtype=np.float32)
+        return cls(box, X, normals, weighted, areas ** (1.0 / (d - 1)), size, axes)
 
 
 def grown(tree: Tree, X: np.ndarray, wanted: np.ndarray | None = None) -> Tree:
@@ -79,7 +102,7 @@ def _areas(box: Box, X: np.ndarray) -> np.ndarray:
     """One over the density of the points, by a B-spline estimate at a level with several points in a cell."""
     n, d = X.shape
     tree = Tree.root(box, _DENSITY_DEGREE)
-    while tree.depth < 18:
+    while tree.depth < _DEEPEST[d]:
         cells = np.floor(X * 2.0 ** (tree.depth + 1)).astype(np.int64)
         keys = np.ravel_multi_index(cells.T, tuple(box.cells * 2 ** (tree.depth + 1) + 1))
         if n < _DENSITY_POINTS * len(np.unique(keys)):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from time import perf_counter
+
 import numpy as np
 from tqdm import tqdm
 
 from .._warnings import warn_user
-from .cloud import as_cloud
+from .cloud import PointCloud, as_cloud
 from .fitting import Model, SurfaceFit, fit_surface
+from .moving import MovingSurface
 from .oriented import OrientedPoints
 from .preparation import drop_invalid
 from .selection import Selection, Trial
@@ -29,11 +32,13 @@ def reconstruct(
     smoothness: float | str = "auto",
     normal_weight: float | str = "auto",
     confidence=None,
+    times=None,
+    time_scale: float | str = "auto",
     order: int | str = "auto",
     tol: float = 1e-2,
     max_iter: int = 100,
     verbose: bool = False,
-) -> Surface:
+) -> Surface | MovingSurface:
     """A smooth surface through, or near, points with normals.
 
     It is the zero set of the function f that minimises
@@ -62,6 +67,12 @@ def reconstruct(
         radian. Small for exact points, about their noise divided by that of the normals for noisy ones.
     confidence : array (n,), "normals", optional
         How much each point counts; "normals" for the length of its normal.
+    times : array (n,), optional
+        When each point was measured. The result is then a :class:`MovingSurface`, one function of space and time, and
+        ``result.at(time)`` the surface at any time.
+    time_scale : float or "auto"
+        Length, in the units of the data, that one unit of time counts as: about how far the surface moves in it, or
+        more for less coupling of different times. By default the times together count as the longest side.
     order : 2, 3 or "auto"
         Of the derivatives in the semi-norm. 3 fills holes and sparse regions better, 2 is twice as fast.
     tol : float
@@ -73,7 +84,7 @@ def reconstruct(
 
     Returns
     -------
-    Surface
+    Surface, or MovingSurface if there are times
         Its ``details`` tell what was chosen.
 
     Examples
@@ -93,19 +104,24 @@ def reconstruct(
             "come as seminorm.surfaces.estimate_normals. Until then Open3D, MeshLab or CloudCompare can."
         )
     n_given = len(cloud)
-    weights = _weights(cloud, confidence)
-    cloud.attributes["_weight"] = weights if weights is not None else np.ones(n_given)
+    columns = {"weight": _weights(cloud, confidence), "time": _times(cloud, times)}
+    columns = {f" {name}": column for name, column in columns.items() if column is not None}
+    cloud = PointCloud(cloud.points, cloud.normals, cloud.colors, {**cloud.attributes, **columns})
     cloud, dropped = drop_invalid(cloud)
     _check_points(cloud, n_given, dropped)
-    lengths = np.linalg.norm(cloud.normals, axis=1, keepdims=True)
-    weights = cloud.attributes.pop("_weight") if weights is not None else None
-    order = (3 if len(cloud) <= _LARGE else 2) if order == "auto" else order
-    if order not in (2, 3):
-        raise ValueError(f"order must be 2, 3 or 'auto', got {order!r}.")
-    oriented = OrientedPoints.prepare(cloud.points, cloud.normals / lengths, weights)
+    normals = cloud.normals / np.linalg.norm(cloud.normals, axis=1, keepdims=True)
+    weights, moments = (cloud.attributes.pop(f" {name}", None) for name in ("weight", "time"))
+    order = _order(order, len(cloud), moments is not None)
+    if moments is None:
+        oriented = OrientedPoints.prepare(cloud.points, normals, weights)
+    else:
+        scale = _time_scale(time_scale, cloud.points, moments)
+        oriented = OrientedPoints.prepare(np.column_stack([cloud.points, moments]), normals, weights, time_scale=scale)
     deepest = _depth(oriented, depth, resolution)
+    begin = perf_counter()
     with tqdm(desc="choosing the smoothness", disable=not verbose, leave=False) as bar:
         model, trials = _model(oriented, order, deepest, depth, resolution, smoothness, normal_weight, bar)
+    chosen = perf_counter()
     with tqdm(total=model.depth + 1, desc="fitting", disable=not verbose, leave=False) as bar:
         fit = fit_surface(oriented, model, tol=tol, max_iter=max_iter, report=lambda fit: _show(bar, fit))
     details = {
@@ -114,14 +130,15 @@ def reconstruct(
         "order": model.order,
         "depth": model.depth,
         "smoothness": model.smoothness * oriented.size,
-        "normal_weight": model.tolerance * oriented.size,
-        "area": float((oriented.spacing**2).sum() * oriented.size**2),
+        "normal_weight": float(model.tolerance * oriented.size),
+        "area": float((oriented.spacing**2).sum() * oriented.size**2) if moments is None else None,
         "residual": fit.outcome.residual,
+        "seconds": {"choose": chosen - begin, "fit": perf_counter() - chosen},
         "trials": [
             {
                 "depth": t.model.depth,
                 "smoothness": t.model.smoothness * oriented.size,
-                "normal_weight": t.model.tolerance * oriented.size,
+                "normal_weight": float(t.model.tolerance * oriented.size),
                 "score": t.score,
                 "distance": t.distance * oriented.size,
                 "angle": t.angle,
@@ -129,7 +146,37 @@ def reconstruct(
             for t in trials
         ],
     }
-    return Surface(fit.field(), cloud.points, details)
+    if moments is not None:
+        return MovingSurface(fit.field(), cloud.points, moments, {**details, "time_scale": scale})
+    attributes = dict(cloud.attributes) if cloud.colors is None else {**cloud.attributes, "colors": cloud.colors}
+    return Surface(fit.field(), cloud.points, details, normals=normals, attributes=attributes)
+
+
+def _order(order, n: int, moving: bool) -> int:
+    if order == "auto":
+        return 2 if n > _LARGE and not moving else 3
+    if order not in (2, 3):
+        raise ValueError(f"order must be 2, 3 or 'auto', got {order!r}.")
+    return order
+
+
+def _times(cloud: PointCloud, times) -> np.ndarray | None:
+    if times is None:
+        return None
+    times = np.asarray(times, dtype=float)
+    if times.shape != (len(cloud),):
+        raise ValueError(f"times must have one number for each of the {len(cloud)} points, got shape {times.shape}.")
+    if not np.isfinite(times).all() or np.ptp(times) == 0.0:
+        raise ValueError("times must be finite and not all the same; leave them out for a surface that does not move.")
+    return times
+
+
+def _time_scale(time_scale, points: np.ndarray, times: np.ndarray) -> float:
+    if time_scale == "auto":
+        return float(np.ptp(points, axis=0).max() / np.ptp(times))
+    if isinstance(time_scale, str) or not (np.isfinite(time_scale) and time_scale > 0):
+        raise ValueError(f"time_scale must be a positive length or 'auto', got {time_scale!r}.")
+    return float(time_scale)
 
 
 def _show(bar: tqdm, fit: SurfaceFit) -> None:
@@ -137,7 +184,7 @@ def _show(bar: tqdm, fit: SurfaceFit) -> None:
     bar.update()
 
 
-def _weights(cloud, confidence) -> np.ndarray | None:
+def _weights(cloud: PointCloud, confidence) -> np.ndarray | None:
     if confidence is None:
         return None
     if isinstance(confidence, str):

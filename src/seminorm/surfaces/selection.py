@@ -104,7 +104,7 @@ class Selection:
         if tolerance is None:
             for weight in _WEIGHTS[1:]:
                 trial = self._try(best.scale, weight, **given)
-                if trial.score > best.score - _GAIN:
+                if trial.score >= best.score:
                     break
                 best = trial
         return best.model
@@ -135,6 +135,7 @@ def held_out_errors(fit: SurfaceFit, test: OrientedPoints) -> tuple[float, float
     observed[:, 1:] = test.normals
     reader = PointEquations(fit.tree, fit.model.order, test.X, np.zeros((n, 2)), observed, fit.x.dtype)
     values = reader.at_points(fit.x).astype(float)
+    values[:, 1:] *= test.axes
     slope = np.linalg.norm(values[:, 1:], axis=1)
     distance = float((np.abs(values[:, 0]) / np.maximum(slope, _LEAST_SLOPE)).mean())
     length = np.linalg.norm(reader.observed[:, 1:], axis=1)

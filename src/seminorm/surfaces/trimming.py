@@ -23,12 +23,12 @@ _CHUNK = 2**20
 _AROUND = np.stack(np.meshgrid(*[[-1, 0, 1]] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
 
 
-def supported_components(labels, vertices, faces, points, cell: float) -> np.ndarray:
+def components_with_data(labels, vertices, faces, points, cell: float) -> np.ndarray:
     """Which components of a mesh have data points of their own, and are no bubbles of noise.
 
-    The largest one always counts. Another large one does if data lie near a part of it. A small one needs some 30 points
-    that are nearer to it than to the rest of the mesh (1 % of all if there are fewer than 3000, 10 at least); if it is
-    less than eight cells wide, it needs in addition as many points as 15 cells have elsewhere.
+    The largest one always counts. Another large one does if data lie near a part of it. A small one needs some 30
+    points that are nearer to it than to the rest of the mesh (1 % of all if there are fewer than 3000, 10 at least); if
+    it is less than eight cells wide, it needs in addition as many points as 15 cells have elsewhere.
 
     Parameters
     ----------
@@ -93,6 +93,15 @@ def trimmed_faces(vertices, faces, far, length) -> np.ndarray:
     narrow = _widths(labels, vertices[used]) <= np.bincount(labels, length[used]) / np.bincount(labels)
     keep[cut] = (touching & narrow)[labels[np.searchsorted(used, faces[cut, 0])]]
     return keep
+
+
+def smoothed(values: np.ndarray, faces: np.ndarray, steps: int) -> np.ndarray:
+    """Numbers of vertices, averaged over the faces around them, some steps far."""
+    around = np.maximum(np.bincount(faces.ravel(), minlength=len(values)), 1)
+    for _ in range(steps):
+        of_faces = values[faces].mean(axis=1)
+        values = np.bincount(faces.ravel(), np.repeat(of_faces, 3), minlength=len(values)) / around
+    return values
 
 
 def _covered_share(components, labels, vertices, points, reach: float) -> np.ndarray:
