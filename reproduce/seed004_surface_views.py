@@ -3,7 +3,8 @@
 Give the numbers of the figures wanted, or none for all. The source's scans of 35 thousand to 14 million points are
 replaced by 20 000 to 100 000 points drawn from meshes, with interpolated normals.
 
-- 3.4: points of a face, the centres of the basis on its finest levels, the surface. (Algorithm 3.1's own: seed004_figure34.py.)
+- 3.4: points of a face, the centres of the basis on its finest levels, the surface. Algorithm 3.1 itself is in
+  seed004_figure34.py.
 - 4.3: Lucy; the function in the plane that cuts her nose; the centres of the basis functions near that plane.
 - 4.5: less smoothing from left to right. As in the source values and normals are trusted alike: only alpha changes.
 - 4.6: parts of the data are missing; the surface goes on smoothly. Order 2 is the source's thin plate, 3 our default.
@@ -47,6 +48,7 @@ from seminorm.surfaces import Mesh, Surface, Torus, as_implicit, reconstruct
 from seminorm.surfaces.raytracing import render
 
 NOSE = 653.0  # x of the plane that cuts the nose of the file lucy100k
+RED = (0.82, 0.22, 0.2)
 LEVEL_COLORS = ("#c9b458", "#4f9d69", "#2f6f9f", "#1b1b1b")
 SMOOTHING = 0.1, 0.01, 0.001  # shares of the longest side
 HOLES = 9
@@ -64,16 +66,21 @@ def figure34(quick: bool, height: int, folder: Path) -> None:
     points, normals = model.sample(8_000 if quick else 30_000)
     surface = reconstruct(points, normals)
     mesh = near_points(surface.mesh(), points, 3.0 * surface.resolution)
-    size = shape_of(points, model, height)
-    view = camera(points, model, size)
-    images, titles = [draw_points(points, view, size)], [f"{len(points)} points"]
-    to_points = cKDTree(points)
-    for level in range(max(surface.field.depth - 3, 1), surface.field.depth + 1):
+    depth, to_points = surface.field.depth, cKDTree(points)
+    near = {}
+    for level in range(max(depth - 3, 1), depth + 1):
         places = centres(surface.field.tree, level)
-        width = surface.resolution * 2.0 ** (surface.field.depth - level)
-        close = places[to_points.query(places, distance_upper_bound=width)[0] < width]
-        images.append(draw_points(close, view, size, color=(0.82, 0.22, 0.2), radius=0.2 * width))
-        titles.append(f"level {level}: {len(close)} functions near the points")
+        width = surface.resolution * 2.0 ** (depth - level)
+        near[level] = places[to_points.query(places, distance_upper_bound=width)[0] < width]
+    everything = np.concatenate([points, *near.values()])
+    size = shape_of(everything, model, height)
+    view = camera(everything, model, size)
+    images, titles = [draw_points(points, view, size)], [f"{len(points)} points"]
+    for level, places in near.items():
+        colors = np.repeat([STEEL, RED], [len(points), len(places)], axis=0)
+        shown, radius = np.concatenate([points, places]), surface.resolution * (0.22 + 0.12 * (depth - level))
+        images.append(draw_points(shown, view, size, color=colors, radius=radius))
+        titles.append(f"level {level}: {len(places)} functions near the points")
     images.append(draw_mesh(mesh, view, size))
     titles.append("the surface, near the points")
     print(f"figure 3.4: {len(points)} points, {surface.field.n_coef} functions in all")
@@ -109,7 +116,7 @@ def figure43(quick: bool, height: int, folder: Path) -> None:
     whole.axis("off")
     values = section(plane, surface, bounds, "(b) a section")
     depth = surface.field.depth
-    for level, color, dot in zip(range(depth - 3, depth + 1), LEVEL_COLORS, (9, 5, 2.2, 0.5), strict=True):
+    for level, color, dot in zip(range(depth - 3, depth + 1), LEVEL_COLORS, (7, 3.5, 1.4, 0.3), strict=True):
         places = centres(surface.field.tree, level)
         near = places[np.abs(places[:, 0] - NOSE) <= 0.5 * surface.resolution * 2.0 ** (depth - level)]
         nodes.scatter(near[:, 1], near[:, 2], s=dot, color=color, linewidths=0, label=f"level {level}")
@@ -127,7 +134,7 @@ def section(ax, surface: Surface, bounds, title: str) -> tuple[np.ndarray, np.nd
     y, z = np.linspace(*bounds[:2], 400), np.linspace(*bounds[2:], 1100)
     grid = np.stack(np.meshgrid(y, z), axis=-1).reshape(-1, 2)
     values = surface(np.column_stack([np.full(len(grid), NOSE), grid])).reshape(len(z), len(y))
-    limit = 0.2 * (bounds[3] - bounds[2])
+    limit = 0.1 * (bounds[3] - bounds[2])
     ax.imshow(values, extent=bounds, origin="lower", cmap="RdBu_r", vmin=-limit, vmax=limit, interpolation="bilinear")
     ax.contour(y, z, values, levels=np.linspace(-limit, limit, 13), colors="0.5", linewidths=0.3, linestyles="solid")
     ax.contour(y, z, values, levels=[0.0], colors="black", linewidths=1.2)

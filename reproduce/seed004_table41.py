@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 
 import _data
+import numba
 import numpy as np
 from _report import ABSENT, Results, Table
 from _report import options as table_options
@@ -123,12 +124,12 @@ def main() -> None:
                 f"{row['mesh']:.1f}", f"{1000 * row['error']:.3f}",
             )  # fmt: skip
     table.note(
-        "Taken on a shared machine, one thread: other work ran at the same time, and seconds may be half as long on an "
-        "idle one. Compiling is not included."
+        f"Seconds on {numba.get_num_threads()} thread(s) of a shared machine, where other work ran at the same time; "
+        "compiling is not included."
     )
     table.note(
-        "Ours uses far more functions than the source: they fill blocks of cells around all points on every level, flat "
-        "or curved, where Algorithm 3.1 places few functions on flat parts. In return no matrix is stored or factorised."
+        "Ours takes far more functions than the source: they fill blocks of cells around all points on every level, "
+        "where Algorithm 3.1 places few on flat parts. In return no matrix of all functions is stored or factorised."
     )
     if chosen.markdown is not None:
         table.write(chosen.markdown)

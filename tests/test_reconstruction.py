@@ -113,7 +113,7 @@ def test_uneven_sampling_does_not_matter():
     points, normals = sphere(4000)
     rare = (points[:, 0] < 0) | (np.random.default_rng(0).random(4000) < 0.1)
     ready = OrientedPoints.prepare(points[rare], normals[rare])
-    assert (ready.area * ready.size**2).sum() == pytest.approx(4 * np.pi, rel=0.1)
+    assert (ready.area * ready.size**2).sum() == pytest.approx(4 * np.pi, rel=0.15)
     assert error(reconstruct(points[rare], normals[rare]).mesh(), SPHERE) < 2e-3
 
 
@@ -176,7 +176,7 @@ def test_a_moving_ball_between_its_frames():
         on = ball.project(sphere(100, seed=9)[0] * 0.9 * (1 + 0.5 * time) + [2 * time, 0, 0])
         assert np.abs(shape(on)).mean() < 0.03
         assert shape.inside([[2 * time, 0.0, 0.0]]).all()
-    with pytest.raises(ValueError, match="time=99.0 is beyond the times"):
+    with pytest.raises(ValueError, match=r"time=99.0 is beyond the times"):
         moving.at(99.0)
 
 
@@ -207,16 +207,16 @@ def test_wrong_options(options, message):
 
 def test_wrong_points():
     points, normals = sphere(100)
-    with pytest.raises(ValueError, match="normals are missing.*estimate_normals"):
+    with pytest.raises(ValueError, match=r"normals are missing.*estimate_normals"):
         reconstruct(points)
-    with pytest.raises(ValueError, match="at least 10 valid points.*got 5"):
+    with pytest.raises(ValueError, match=r"at least 10 valid points.*got 5"):
         reconstruct(points[:5], normals[:5])
-    with pytest.raises(ValueError, match="all points are the same"):
+    with pytest.raises(ValueError, match=r"all points are the same"):
         reconstruct(np.zeros((20, 3)), normals[:20])
     damaged = points.copy()
     damaged[3] = np.nan
     zero = normals.copy()
     zero[[5, 6]] = 0.0
-    with pytest.warns(UserWarning, match="3 of 100 points were left out: 1 with NaN.*2 whose normal is zero"):
+    with pytest.warns(UserWarning, match=r"3 of 100 points were left out: 1 with NaN.*2 whose normal is zero"):
         surface = reconstruct(damaged, zero, depth=3)
     assert surface.details["dropped"] == {"coordinates": 1, "normals": 2}

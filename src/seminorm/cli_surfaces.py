@@ -6,7 +6,6 @@ What a user can get wrong is checked before anything slow is imported.
 from __future__ import annotations
 
 import argparse
-import inspect
 import json
 import math
 import re
@@ -85,6 +84,7 @@ def add_reconstruct_arguments(parser: argparse.ArgumentParser) -> None:
         help="distance to a point that weighs as much as a normal wrong by one radian (default: chosen)",
     )
     fit.add_argument("--order", type=int, choices=(2, 3), help="of the derivatives that measure roughness")
+    fit.add_argument("--fast", action="store_true", help="order 2 and cells twice as wide, unless these are given")
     fit.add_argument("--confidence", action="store_true", help="count points by the lengths of their normals")
     mesh = parser.add_argument_group("mesh")
     mesh.add_argument("--mesh-resolution", type=_length, metavar="R", help="largest width of the cells it is cut into")
@@ -114,14 +114,12 @@ def run_reconstruct(arguments: argparse.Namespace) -> int:
         import numba
 
         from .surfaces.reconstruction import reconstruct
-    fit_options = _fit_options(arguments, reconstruct)
+    fit_options = _fit_options(arguments)
     progress = not arguments.quiet and sys.stderr.isatty()
     with _shown_warnings(), _threads(arguments.threads):
         threads = numba.get_num_threads()
         with clock.stage("read"):
             cloud, dropped = _read_clouds(arguments)
-        if arguments.memory is not None and "memory_limit" not in fit_options:
-            _check_memory(len(cloud), arguments.memory)
         if not arguments.quiet:
             _announce()
         with clock.stage("reconstruct"):
@@ -181,7 +179,7 @@ def _check_reconstruct(arguments: argparse.Namespace) -> None:
         raise ValueError("--thin gives all normals the same length, so --confidence finds none: leave out one of them.")
 
 
-def _fit_options(arguments: argparse.Namespace, reconstruct) -> dict:
+def _fit_options(arguments: argparse.Namespace) -> dict:
     options = {
         name: getattr(arguments, name)
         for name in ("depth", "resolution", "smoothness", "normal_weight", "order")
@@ -189,8 +187,10 @@ def _fit_options(arguments: argparse.Namespace, reconstruct) -> dict:
     }
     if arguments.confidence:
         options["confidence"] = "normals"
-    if arguments.memory is not None and "memory_limit" in inspect.signature(reconstruct).parameters:
+    if arguments.memory is not None:
         options["memory_limit"] = arguments.memory
+    if arguments.fast:
+        options["fast"] = True
     return options
 
 
@@ -258,18 +258,6 @@ def _joined(clouds: list):
     return PointCloud(
         np.concatenate([cloud.points for cloud in clouds]), np.concatenate([cloud.normals for cloud in clouds]), colors
     )
-
-
-def _check_memory(n_points: int, limit: int) -> None:
-    """Refuse by what spheres of 20 000 and more points took."""
-    from .memory import NotEnoughMemoryError
-
-    needed = 300 * 10**6 + 3000 * n_points
-    if needed > limit:
-        raise NotEnoughMemoryError(
-            f"{n_points} points need about {_size(needed)} of memory, and --memory allows {_size(limit)}: --thin the "
-            "points, or allow more."
-        )
 
 
 def _announce() -> None:

@@ -18,11 +18,14 @@ from ..fields.field import Field
 from ..fields.pointwise import PointEquations
 from ..fields.system import collapse
 from ..fields.tree import Tree
+from ..memory import NotEnoughMemoryError, available_bytes
 from ..solvers.conjugate_gradients import Outcome
 from .oriented import OrientedPoints, grown
 
 _SAMPLE_PER_CELL = 3  # points in a cell that suffice for a coarse level
 _SAMPLE_LEAST = 2000
+_VECTORS = 10  # arrays of one number a function, while a system is built and solved
+_POINT_BYTES = 160
 _REDUCTION = 0.2  # of the residual on each level: a start may be good and still lack what is new
 _LOCAL_SPARSITY = 4.0  # how much sparser than the average points may be, to be given the finest functions
 
@@ -90,8 +93,12 @@ def fit_surface(
     dtype=np.float32,
     start: SurfaceFit | None = None,
     report: Callable[[SurfaceFit], None] | None = None,
+    memory_limit: float | None = None,
 ) -> SurfaceFit:
-    """Fit one level after the other; each starts from the one before it. ``start`` is a fit of the same points."""
+    """Fit one level after the other; each starts from the one before it. ``start`` is a fit of the same points.
+
+    Levels that would need more bytes than ``memory_limit``, or than are free, are refused.
+    """
     if start is not None and start.model.depth <= model.depth:
         tree, x = start.tree, start.x.copy()
     else:
@@ -105,9 +112,25 @@ def fit_surface(
             return fit
         level = tree.depth + 1
         finer = grown(tree, points.X, dense_enough(points, level, model.depth))
+        _check_memory(finer, len(points), np.dtype(dtype), memory_limit)
         larger = np.zeros(finer.active.shape, dtype=dtype)
         larger[: len(x)] = x
         tree, x = finer, larger
+
+
+def bytes_needed(tree: Tree, n_points: int, dtype: np.dtype) -> int:
+    """An upper estimate of the memory that a fit on a tree takes, with its points."""
+    return int(tree.active.size * (_VECTORS * dtype.itemsize + 8) + _POINT_BYTES * n_points)
+
+
+def _check_memory(tree: Tree, n_points: int, dtype: np.dtype, limit: float | None) -> None:
+    needed, limit = bytes_needed(tree, n_points, dtype), limit or available_bytes()
+    if limit is not None and needed > limit:
+        raise NotEnoughMemoryError(
+            f"a surface of depth {tree.depth} with {tree.size} coefficients needs about {needed / 2**30:.2g} GiB, and "
+            f"{limit / 2**30:.2g} GiB are allowed: choose depth={tree.depth - 1} or less, thin the points, or raise "
+            "memory_limit."
+        )
 
 
 def dense_enough(points: OrientedPoints, level: int, depth: int) -> np.ndarray:

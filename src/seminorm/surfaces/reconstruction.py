@@ -8,6 +8,7 @@ import numpy as np
 from tqdm import tqdm
 
 from .._warnings import warn_user
+from ..memory import NotEnoughMemoryError
 from .cloud import PointCloud, as_cloud
 from .fitting import Model, SurfaceFit, fit_surface
 from .moving import MovingSurface
@@ -35,6 +36,8 @@ def reconstruct(
     times=None,
     time_scale: float | str = "auto",
     order: int | str = "auto",
+    fast: bool = False,
+    memory_limit: float | None = None,
     tol: float = 1e-2,
     max_iter: int = 100,
     verbose: bool = False,
@@ -45,8 +48,8 @@ def reconstruct(
 
         smoothness**(2 order - 3) |f|^2 + sum_i a_i (|grad f(x_i) - n_i|^2 + f(x_i)^2 / normal_weight**2)
 
-    with the semi-norm |f|^2 = integral of the squared derivatives of the given order, and a_i the area that point i stands
-    for. Where points are missing f goes on as smoothly as it can.
+    with the semi-norm |f|^2 = integral of the squared derivatives of the given order, and a_i the area that point i
+    stands for. Where points are missing f goes on as smoothly as it can.
 
     Parameters
     ----------
@@ -75,6 +78,11 @@ def reconstruct(
         more for less coupling of different times. By default the times together count as the longest side.
     order : 2, 3 or "auto"
         Of the derivatives in the semi-norm. 3 fills holes and sparse regions better, 2 is twice as fast.
+    fast : bool
+        Order 2 and cells twice as wide, where these are not given: several times faster and about half as accurate.
+    memory_limit : float, optional
+        Bytes that may be used for the fit; by default what is free. An automatic depth ends where the next one would
+        need more, with a warning; a given depth that needs more is refused.
     tol : float
         Relative residual at which the solution is good enough.
     max_iter : int
@@ -111,26 +119,27 @@ def reconstruct(
     _check_points(cloud, n_given, dropped)
     normals = cloud.normals / np.linalg.norm(cloud.normals, axis=1, keepdims=True)
     weights, moments = (cloud.attributes.pop(f" {name}", None) for name in ("weight", "time"))
-    order = _order(order, len(cloud), moments is not None)
+    order = _order(order, len(cloud), moments is not None, fast)
     if moments is None:
         oriented = OrientedPoints.prepare(cloud.points, normals, weights)
     else:
         scale = _time_scale(time_scale, cloud.points, moments)
         oriented = OrientedPoints.prepare(np.column_stack([cloud.points, moments]), normals, weights, time_scale=scale)
-    deepest = _depth(oriented, depth, resolution)
+    deepest = _depth(oriented, depth, resolution, fast)
     begin = perf_counter()
     with tqdm(desc="choosing the smoothness", disable=not verbose, leave=False) as bar:
         model, trials = _model(oriented, order, deepest, depth, resolution, smoothness, normal_weight, bar)
     chosen = perf_counter()
+    options = {"tol": tol, "max_iter": max_iter, "memory_limit": memory_limit}
     with tqdm(total=model.depth + 1, desc="fitting", disable=not verbose, leave=False) as bar:
-        fit = fit_surface(oriented, model, tol=tol, max_iter=max_iter, report=lambda fit: _show(bar, fit))
+        fit = _fit(oriented, model, depth == "auto" and resolution is None, lambda fit: _show(bar, fit), options)
     details = {
         "points": len(cloud),
         "dropped": dropped,
         "order": model.order,
-        "depth": model.depth,
-        "smoothness": model.smoothness * oriented.size,
-        "normal_weight": float(model.tolerance * oriented.size),
+        "depth": fit.model.depth,
+        "smoothness": fit.model.smoothness * oriented.size,
+        "normal_weight": float(fit.model.tolerance * oriented.size),
         "area": float((oriented.spacing**2).sum() * oriented.size**2) if moments is None else None,
         "residual": fit.outcome.residual,
         "seconds": {"choose": chosen - begin, "fit": perf_counter() - chosen},
@@ -152,9 +161,21 @@ def reconstruct(
     return Surface(fit.field(), cloud.points, details, normals=normals, attributes=attributes)
 
 
-def _order(order, n: int, moving: bool) -> int:
+def _fit(points: OrientedPoints, model: Model, coarser: bool, report, options: dict) -> SurfaceFit:
+    """The fit of the model; of one that is coarser, if memory does not allow it."""
+    while True:
+        try:
+            return fit_surface(points, model, report=report, **options)
+        except NotEnoughMemoryError as error:
+            if not coarser or model.depth <= 2:
+                raise
+            warn_user(f"{error} The surface stays at depth {model.depth - 1}.")
+            model = model.on_level(model.depth - 1)
+
+
+def _order(order, n: int, moving: bool, fast: bool) -> int:
     if order == "auto":
-        return 2 if n > _LARGE and not moving else 3
+        return 2 if fast or (n > _LARGE and not moving) else 3
     if order not in (2, 3):
         raise ValueError(f"order must be 2, 3 or 'auto', got {order!r}.")
     return order
@@ -211,7 +232,7 @@ def _check_points(cloud, n_given: int, dropped: dict) -> None:
         raise ValueError("all points are the same: a surface needs points that are apart.")
 
 
-def _depth(points: OrientedPoints, depth, resolution) -> int:
+def _depth(points: OrientedPoints, depth, resolution, fast: bool) -> int:
     if resolution is not None:
         if depth != "auto":
             raise ValueError(f"give depth or resolution, not both: got depth={depth!r} and resolution={resolution!r}.")
@@ -223,7 +244,7 @@ def _depth(points: OrientedPoints, depth, resolution) -> int:
         depth = 2
         while depth < _DEEPEST and points.points_per_cell(depth + 1) >= least:
             depth += 1
-        return depth + (len(points) < _FEW)
+        return max(depth + (len(points) < _FEW) - fast, 2)
     if not (isinstance(depth, (int, np.integer)) and 1 <= depth <= _DEEPEST):
         raise ValueError(f"depth must be 'auto' or a whole number from 1 to {_DEEPEST}, got {depth!r}.")
     return int(depth)

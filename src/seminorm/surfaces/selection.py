@@ -1,7 +1,7 @@
 """Choosing smoothness, tolerance and depth of a surface from points that were held out.
 
-A held-out point tells two things of a surface fitted without it: how far away it lies, and how far its normal turns from
-the gradient. The distance alone is deceived by noise (a surface full of folds is near to everything), the angle alone
+A held-out point tells two things of a surface fitted without it: how far away it lies, and how far its normal turns
+from the gradient. The distance alone is deceived by noise (a surface full of folds is near to everything), the angle alone
 cares little for small shifts; the product of the two, each in its first power, has its minimum where the surface is
 best.
 """

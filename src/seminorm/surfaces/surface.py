@@ -24,6 +24,7 @@ from .mesh import Mesh
 from .trimming import components_with_data, smoothed, trimmed_faces
 
 _BLOCK = 8
+_MESH_DEPTH = 6  # of the coarsest mesh, by default: a smooth surface has few coefficients, and is still round
 _BORDER = 0.1  # of the longest side: how far beyond the data a surface is followed before it is closed
 _SMOOTHING = 10  # steps over the mesh, of what decides where an open surface ends
 _BOUNDARIES = ("closed", "open", "extrapolate")
@@ -150,8 +151,9 @@ class Surface(Implicit):
         Parameters
         ----------
         resolution : float, optional
-            Side of the cells that the surface is cut into; half of the field's finest cells by default. Below the width
-            of these it is rounded down to that width divided by a power of 2.
+            Side of the cells that the surface is cut into; by default half of the field's finest cells, and at most a
+            64th of the longest side. Below the width of the former it is rounded down to that width divided by a power
+            of 2.
         boundary : "closed", "open" or "extrapolate"
             Where the surface ends. "closed": some way beyond the data, at :attr:`bounds`, with a cap. "open": where it
             leaves the data; see ``trim``. "extrapolate": on the border of the field's box, some two lengths of
@@ -201,7 +203,10 @@ class Surface(Implicit):
         bounds = self.field.bounds if boundary == "extrapolate" else self.bounds
         if resolution is not None and resolution > self.resolution * (1 + 1e-9):
             return Mesh(*extract(self, bounds, resolution, **options))
-        finer = 1 if resolution is None else max(int(np.ceil(np.log2(self.resolution / resolution) - 1e-9)), 0)
+        if resolution is None:
+            finer = max(1, _MESH_DEPTH - self.field.depth)
+        else:
+            finer = max(int(np.ceil(np.log2(self.resolution / resolution) - 1e-9)), 0)
         sampler = _BlockSampler(self, self.field.depth + finer, bounds)
         return Mesh(*extract(sampler, sampler.bounds, sampler.spacing, side=_BLOCK, batch=4096, **options))
 
