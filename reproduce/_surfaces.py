@@ -140,11 +140,11 @@ def draw_mesh(mesh: Mesh, view: Orthographic, size: tuple[int, int], color=CLAY)
     )
 
 
-def draw_points(points, view: Orthographic, size: tuple[int, int], color=STEEL, normals=None, radius=None):
-    """Points on white."""
-    return render_points(
-        points, view, size=size, colors=color, normals=normals, radius=radius, background=WHITE, samples=3
-    )
+def draw_points(
+    points, view: Orthographic, size: tuple[int, int], color=STEEL, background=WHITE, **given
+) -> np.ndarray:
+    """Points on white, or on nothing (``background=None``); ``given`` are options of :func:`render_points`."""
+    return render_points(points, view, size=size, colors=color, background=background, samples=3, **given)
 
 
 def distances(mesh: Mesh, points: np.ndarray, n: int = 200_000) -> np.ndarray:

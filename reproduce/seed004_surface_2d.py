@@ -31,7 +31,7 @@ from seminorm.surfaces.oriented import OrientedPoints
 
 POINTS = 120
 GAP = 0.62, 1.12  # angles without points
-SMOOTHNESS, TOLERANCE = 0.03, 0.05
+SMOOTHNESS, TOLERANCE = 0.002, 0.05
 SUPPORTS = tuple(0.45 / 1.6**k for k in range(4))  # shares of the longest side; the first cover the plane
 SPACING = 0.25
 BOUNDS = -1.85, 1.85, -1.55, 1.75
@@ -67,7 +67,7 @@ def radial(points, normals, lengths):
     sizes = [len(places) for places in grids.values()]
     basis = RadialSplineBasis(np.concatenate(list(grids.values())), np.repeat(list(grids), sizes))
     f = fit_basis(
-        basis, basis.energy(order=2), points, np.zeros(len(points)), alpha=SMOOTHNESS**2,
+        basis, basis.energy(order=2), points, np.zeros(len(points)), alpha=SMOOTHNESS,
         sample_weight=lengths / TOLERANCE**2, gradients=normals, gradient_weight=lengths,
     )  # fmt: skip
     return f, [grids[s] for s in sorted(grids, reverse=True)]

@@ -77,14 +77,19 @@ def figure34(quick: bool, height: int, folder: Path) -> None:
     view = camera(everything, model, size)
     images, titles = [draw_points(points, view, size)], [f"{len(points)} points"]
     for level, places in near.items():
-        colors = np.repeat([STEEL, RED], [len(points), len(places)], axis=0)
-        shown, radius = np.concatenate([points, places]), surface.resolution * (0.22 + 0.12 * (depth - level))
-        images.append(draw_points(shown, view, size, color=colors, radius=radius))
+        radius = surface.resolution * (0.22 + 0.12 * (depth - level))
+        images.append(overlaid(images[0], draw_points(places, view, size, RED, radius=radius, background=None)))
         titles.append(f"level {level}: {len(places)} functions near the points")
     images.append(draw_mesh(mesh, view, size))
     titles.append("the surface, near the points")
     print(f"figure 3.4: {len(points)} points, {surface.field.n_coef} functions in all")
     side_by_side(images, titles, folder / "seed004_figure34_surface.png", columns=3)
+
+
+def overlaid(image: np.ndarray, transparent: np.ndarray) -> np.ndarray:
+    """A picture with a transparent one on top."""
+    share = transparent[:, :, 3:] / 255.0
+    return np.rint((1.0 - share) * image + share * transparent[:, :, :3]).astype(np.uint8)
 
 
 def near_points(mesh: Mesh, points: np.ndarray, distance: float) -> Mesh:

@@ -464,3 +464,17 @@ def test_mesh_of_any_shape():
         Sphere([0, 0], 1.0).mesh()
     with pytest.raises(ValueError, match="resolution must be a positive length"):
         Sphere([0, 0, 0], 1.0).mesh(-1.0)
+
+
+def test_a_shell_around_everything_is_left_out():
+    """Where the function changes its sign once more, far from all points."""
+    vertices, faces = [], []
+    for radius in (3.0, 1.0):
+        mesh = Sphere([0, 0, 0], radius).mesh(0.2)
+        faces.append(mesh.faces + sum(len(part) for part in vertices))
+        vertices.append(mesh.vertices)
+    vertices, faces = np.concatenate(vertices), np.concatenate(faces)
+    points = np.random.default_rng(0).standard_normal((500, 3))
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    labels = component_labels(faces, len(vertices))
+    assert components_with_data(labels, vertices, faces, points, 0.1).tolist() == [False, True]

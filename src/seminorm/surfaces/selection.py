@@ -1,9 +1,9 @@
 """Choosing smoothness, tolerance and depth of a surface from points that were held out.
 
 A held-out point tells two things of a surface fitted without it: how far away it lies, and how far its normal turns
-from the gradient. The distance alone is deceived by noise (a surface full of folds is near to everything), the angle alone
-cares little for small shifts; the product of the two, each in its first power, has its minimum where the surface is
-best.
+from the gradient. The distance alone is deceived by noise (a surface full of folds is near to everything), the angle
+alone cares little for small shifts; the product of the two, each in its first power, has its minimum where the surface
+is best.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .oriented import OrientedPoints
 
 _SEED = 20211  # not a number that anybody would seed a sample with: the choice must not depend on it
 _WINDOWS = 3
-_WINDOW_POINTS = 7500  # in all windows together
+_WINDOW_POINTS = 6000  # in all windows together
 _HELD_OUT = 0.2
 _ALPHA = {2: 0.01, 3: 0.003}  # (smoothness / scale)**(2 order - 3)
 _WEIGHTS = (3.0, 10.0, 30.0)  # (scale / tolerance)**2; the first one while the scale is searched for
@@ -29,6 +29,7 @@ _GAIN = 0.01  # of the score, that counts as better
 _CLOSE = 0.3  # difference of the scores of two scales, above which none between them is tried
 _ANGLE = 0.5  # exponent of the mean of one minus the cosine: about that of the mean angle
 _LEAST_SLOPE = 0.2
+_TOL = 0.02
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,9 @@ class Selection:
     """A search for the best model of some points.
 
     One length, the *scale*, decides: smoothness and tolerance are fixed multiples of it, and the basis is one level
-    finer. Exact points want the finest scale. If twice that is no worse, there is noise, and the search goes on to
-    coarser scales as long as the score falls. Then come half steps, and smaller tolerances.
+    finer. The first trials are at four times and twice the finest scale. If the finer one is better, the finest is tried;
+    if not, there is noise, and the search goes on to coarser scales as long as the score falls. Then come half steps,
+    and smaller tolerances.
 
     Parameters
     ----------
@@ -85,9 +87,12 @@ class Selection:
             return self._model(2.0**-self.deepest, _WEIGHTS[0], smoothness, tolerance)
         finest = 2.0**-self.deepest
         given = {"smoothness": smoothness, "tolerance": tolerance}
-        best, other = (self._try(factor * finest, **given) for factor in (_STEP, 1.0))
+        best, other = (self._try(factor * finest, **given) for factor in (2 * _STEP, _STEP))
         if other.score < best.score - _GAIN:
             best, other = other, best
+            trial = self._try(finest, **given)
+            if trial.score < best.score - _GAIN:
+                best, other = trial, best
         else:  # noise: the other way
             while best.scale < _COARSEST * finest:
                 trial = self._try(best.scale * _STEP, **given)
@@ -120,7 +125,7 @@ class Selection:
 
     def _try(self, scale: float, weight: float = _WEIGHTS[0], **given) -> Trial:
         model = self._model(scale, weight, **given)
-        self._fit = fit_surface(self._training, model, start=self._fit)
+        self._fit = fit_surface(self._training, model, start=self._fit, tol=_TOL)
         trial = Trial(model, scale, *held_out_errors(self._fit, self._test))
         self.trials.append(trial)
         if self._report is not None:

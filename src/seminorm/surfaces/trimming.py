@@ -26,8 +26,8 @@ _AROUND = np.stack(np.meshgrid(*[[-1, 0, 1]] * 3, indexing="ij"), axis=-1).resha
 def components_with_data(labels, vertices, faces, points, cell: float) -> np.ndarray:
     """Which components of a mesh have data points of their own, and are no bubbles of noise.
 
-    The largest one always counts. Another large one does if data lie near a part of it. A small one needs some 30
-    points that are nearer to it than to the rest of the mesh (1 % of all if there are fewer than 3000, 10 at least); if
+    A large one does if data lie near a part of it; so does, in any case, the large one with most data (the largest may
+    be a shell around everything, where the function changes its sign once more). A small one needs some 30 points that are nearer to it than to the rest of the mesh (1 % of all if there are fewer than 3000, 10 at least); if
     it is less than eight cells wide, it needs in addition as many points as 15 cells have elsewhere.
 
     Parameters
@@ -46,14 +46,17 @@ def components_with_data(labels, vertices, faces, points, cell: float) -> np.nda
     bool array (components,)
     """
     sizes = np.bincount(labels)
-    supported = np.zeros(len(sizes), dtype=bool)
-    supported[np.argmax(sizes)] = True
+    supported = np.ones(len(sizes), dtype=bool)
     if len(sizes) == 1:
         return supported
     reach = _REACH * cell
-    large = (sizes >= _LARGE * sizes.max()) & ~supported
-    if large.any():
-        supported[large] = _covered_share(np.flatnonzero(large), labels, vertices, points, reach) >= _COVERED
+    large = sizes >= _LARGE * sizes.max()
+    supported[:] = False
+    if np.count_nonzero(large) == 1:
+        supported[large] = True
+    else:
+        share = _covered_share(np.flatnonzero(large), labels, vertices, points, reach)
+        supported[large] = (share >= _COVERED) | (share == share.max())
     widths = _widths(labels, vertices) / cell
     small = (sizes < _LARGE * sizes.max()) & (widths >= _LEAST_WIDTH)
     if small.any():
