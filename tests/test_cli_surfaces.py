@@ -136,7 +136,7 @@ def test_resolution_instead_of_depth(scan, tmp_path):
 
 def test_finer_mesh(scan, mesh_file, tmp_path):
     output = tmp_path / "mesh.ply"
-    assert run("reconstruct", scan, "-o", output, "--mesh-resolution", "0.05", "--quiet", *FAST) == 0
+    assert run("reconstruct", scan, "-o", output, "--mesh-resolution", "0.012", "--quiet", *FAST) == 0
     assert len(read_mesh(output).faces) > 3 * len(read_mesh(mesh_file).faces)
 
 

@@ -47,9 +47,9 @@ class Selection:
     """A search for the best model of some points.
 
     One length, the *scale*, decides: smoothness and tolerance are fixed multiples of it, and the basis is one level
-    finer. The first trials are at four times and twice the finest scale. If the finer one is better, the finest is tried;
-    if not, there is noise, and the search goes on to coarser scales as long as the score falls. Then come half steps,
-    and smaller tolerances.
+    finer. The first trials are at four times and twice the finest scale. If the finer one is better, the finest is
+    tried; if not, there is noise, and the search goes on to coarser scales as long as the score falls. Then come half
+    steps, and smaller tolerances.
 
     Parameters
     ----------

@@ -27,8 +27,9 @@ def components_with_data(labels, vertices, faces, points, cell: float) -> np.nda
     """Which components of a mesh have data points of their own, and are no bubbles of noise.
 
     A large one does if data lie near a part of it; so does, in any case, the large one with most data (the largest may
-    be a shell around everything, where the function changes its sign once more). A small one needs some 30 points that are nearer to it than to the rest of the mesh (1 % of all if there are fewer than 3000, 10 at least); if
-    it is less than eight cells wide, it needs in addition as many points as 15 cells have elsewhere.
+    be a shell around everything, where the function changes its sign once more). A small one needs some 30 points that
+    are nearer to it than to the rest of the mesh (1 % of all if there are fewer than 3000, 10 at least); if it is less
+    than eight cells wide, it needs in addition as many points as 15 cells have elsewhere.
 
     Parameters
     ----------
