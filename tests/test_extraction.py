@@ -12,10 +12,8 @@ from scipy.spatial import cKDTree
 
 from seminorm.surfaces.extraction import (
     component_labels,
-    drop_unsupported,
     extract,
     extract_blocks,
-    supported_components,
 )
 from seminorm.surfaces.marching_tables import CORNERS, marching_table
 
@@ -471,24 +469,3 @@ def test_component_labels_against_scipy(rng):
     assert (np.diff(first) > 0).all()
     with pytest.raises(ValueError, match="faces"):
         component_labels(faces, 100)
-
-
-def test_components_without_data_are_dropped():
-    balls = [Ball((-1.5, 0, 0), 0.8), Ball((1.5, 0, 0), 0.8), Ball((0, 1.5, 0), 0.4)]
-    mesh = extract(Implicit(lambda X: np.min([ball(X) for ball in balls], axis=0)), box(2.4), 0.1)
-    labels = component_labels(mesh.faces, len(mesh.vertices))
-    assert labels.max() == 2
-    nearest_ball = np.argmin([np.abs(ball(mesh.vertices)) for ball in balls], axis=0)
-    # one data point, near one ball alone, at the very end of the reach of a single vertex
-    target = np.flatnonzero(nearest_ball == 2)[17]
-    point = mesh.vertices[target] + 0.05 * mesh.normals[target]
-    supported = supported_components(labels, mesh.vertices, [point], 0.05 * (1 + 1e-9))
-    np.testing.assert_array_equal(np.flatnonzero(supported), [labels[target]])
-    assert not supported_components(labels, mesh.vertices, [point], 0.02).any()
-    vertices, faces, kept = drop_unsupported(mesh.vertices, mesh.faces, [point], 0.06)
-    assert_closed_manifold(vertices, faces)
-    np.testing.assert_array_equal(vertices, mesh.vertices[kept])
-    np.testing.assert_array_equal(kept, np.flatnonzero(nearest_ball == 2))
-    np.testing.assert_allclose(np.abs(balls[2](vertices)), 0, atol=1e-9)
-    with pytest.raises(ValueError, match="distance"):
-        drop_unsupported(mesh.vertices, mesh.faces, [point], -1.0)

@@ -123,10 +123,8 @@ def run_reconstruct(arguments: argparse.Namespace) -> int:
         if not arguments.quiet:
             _announce()
         with clock.stage("reconstruct"):
-            surface = reconstruct(cloud.points, cloud.normals, verbose=progress, **fit_options)
-        clock.split("reconstruct", surface.details.get("seconds", {}))
-        if arguments.color:
-            surface.attach("colors", cloud.colors)
+            surface = reconstruct(cloud, verbose=progress, **fit_options)
+        clock.split("reconstruct", surface.details["seconds"])
         mesh = None
         if arguments.output.suffix.lower() != FUNCTION_SUFFIX:
             with clock.stage("mesh"):
@@ -387,18 +385,11 @@ def _drawing(arguments: argparse.Namespace):
     shape = _read_shape(arguments.shape)
     if isinstance(shape, Mesh):
         colors = shape.attributes.get("colors") if arguments.color is None else arguments.color
-        options |= {"colors": _within_bounds(colors), "normals": shape.normals}
+        options |= {"colors": colors, "normals": shape.normals}
         return shape.bounds, lambda camera: render_mesh(shape.vertices, shape.faces, camera, **options)
     cloud = _valid(shape, arguments.shape)
     options |= {"colors": cloud.colors if arguments.color is None else arguments.color, "normals": cloud.normals}
     return cloud.bounds, lambda camera: render_points(cloud.points, camera, **options)
-
-
-def _within_bounds(colors):
-    """Colours that stay between 0 and 1 when they are interpolated with rounding."""
-    import numpy as np
-
-    return None if colors is None else np.clip(colors, 1e-12, 1 - 1e-12)
 
 
 def _read_shape(path: Path):

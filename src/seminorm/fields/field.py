@@ -12,7 +12,7 @@ from ..serialization import load_npz, save_npz
 from . import _local as local
 from . import _numba as loops
 from .system import Energy
-from .tree import Box, Tree
+from .tree import Tree
 
 _CHUNK_POINTS = 2**18
 
@@ -114,24 +114,23 @@ class Field:
         """
         return float(np.sqrt(max(Energy(self.tree, self.order)(self.coef), 0.0)))
 
+    def content(self) -> dict:
+        """What a file holds of a field; :meth:`from_content` reads it."""
+        return {**self.tree.content(), "order": self.order, "offset": self.offset, "coef": self.coef}
+
+    @classmethod
+    def from_content(cls, content: dict, path) -> Field:
+        """The field of a file."""
+        tree = Tree.from_content(content)
+        if content["coef"].shape != tree.active.shape:
+            raise ValueError(
+                f"{path} is damaged: it has coefficients of shape {content['coef'].shape}, not {tree.active.shape}."
+            )
+        return cls(tree, content["coef"], content["order"], content["offset"])
+
     def save(self, path) -> Path:
         """Write the field to one npz file without pickle; :meth:`load` reads it."""
-        box = self.tree.box
-        return save_npz(
-            path,
-            {
-                "type": "Field",
-                "low": box.low,
-                "scale": box.scale,
-                "spacing": box.spacing,
-                "cells": box.cells,
-                "degree": self.tree.degree,
-                "order": self.order,
-                "offset": self.offset,
-                "levels": [blocks.astype(np.int32) for blocks in self.tree.levels],
-                "coef": self.coef,
-            },
-        )
+        return save_npz(path, {"type": "Field", **self.content()})
 
     @classmethod
     def load(cls, path) -> Field:
@@ -139,13 +138,7 @@ class Field:
         content = load_npz(path)
         if content.get("type") != "Field":
             raise ValueError(f"{path} does not hold a Field.")
-        box = Box(content["low"], content["scale"], content["spacing"], content["cells"])
-        tree = Tree(box, content["degree"], content["levels"])
-        if content["coef"].shape != tree.active.shape:
-            raise ValueError(
-                f"{path} is damaged: it has coefficients of shape {content['coef'].shape}, not {tree.active.shape}."
-            )
-        return cls(tree, content["coef"], content["order"], content["offset"])
+        return cls.from_content(content, path)
 
     def _checked(self, X) -> np.ndarray:
         X = np.asarray(X, dtype=float)

@@ -114,6 +114,13 @@ class PointEquations(Equations):
             self._right = gather(self.tree, self._leaf_right())
         return self._right
 
+    def right_for(self, observed: np.ndarray) -> np.ndarray:
+        """Right-hand side for other observations (n, 1 + d) at the same points, or for values (n,) alone."""
+        columns = slice(0, 1) if observed.ndim == 1 else slice(None)
+        self.observed[:, columns] = observed.reshape(len(observed), -1)[self.point_order]
+        self._right = None
+        return self.right
+
     def apply(self, x: np.ndarray, alpha: float) -> np.ndarray:
         """(alpha energy + data) x, for coefficients of all levels."""
         collapsed, image = collapse(self.tree, x), self._empty()

@@ -15,6 +15,7 @@ from . import _numba as loops
 from .field import Field
 from .system import System, collapse, gather
 from .threads import dot
+from .tree import Tree
 
 _ROOT_DEGREE = 40
 _TRACE_TOL = 0.05
@@ -109,15 +110,8 @@ class Posterior:
         """Normal numbers whose covariance is the matrix of the system, on the leaves: cell by cell for the energy, by a
         polynomial that approximates the square root for the data.
         """
-        tree, energy = self.system.tree, self.system.energy
-        values, vectors = np.linalg.eigh(energy.cell)
-        keep = values > values[-1] * 1e-13
-        factor = vectors[:, keep] * np.sqrt(values[keep])
-        noise = self._data_noise(rng)
-        numbers = rng.standard_normal((int(np.count_nonzero(tree.leaf)), factor.shape[1]))
-        roots = np.sqrt(self.alpha * energy.factors)
-        loops.spread_cells(tree.leaf, roots, tree.links, tree.layout, np.ascontiguousarray(factor), numbers, noise)
-        return noise
+        data = self._data_noise(rng)
+        return data + energy_noise(self.system.tree, self.system.energy, self.alpha, rng)
 
     def _data_noise(self, rng: np.random.Generator) -> np.ndarray:
         diagonal = self.system.data_diagonal()
@@ -149,3 +143,15 @@ class Posterior:
                 return 1.0
             v /= norm
         return 1.2 * norm
+
+
+def energy_noise(tree: Tree, energy, alpha: float, rng: np.random.Generator) -> np.ndarray:
+    """Normal numbers whose covariance is alpha times the energy, on the leaves: made cell by cell."""
+    values, vectors = np.linalg.eigh(energy.cell)
+    keep = values > values[-1] * 1e-13
+    factor = np.ascontiguousarray(vectors[:, keep] * np.sqrt(values[keep]))
+    numbers = rng.standard_normal((int(np.count_nonzero(tree.leaf)), factor.shape[1]))
+    noise = np.zeros(tree.active.shape)
+    roots = np.sqrt(alpha * energy.factors)
+    loops.spread_cells(tree.leaf, roots, tree.links, tree.layout, factor, numbers, noise)
+    return noise

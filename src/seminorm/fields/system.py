@@ -227,11 +227,9 @@ class System(Equations):
         order, start = loops.sort_by_block(block, len(tree.coords))
         self._grow(loops.new_lines(block, cell, tree.links, tree.layout, self._data_line, self._lines))
         slopes = derivative_pieces(tree.degree, 1)[1]
-        occupied = np.flatnonzero(np.diff(start))
-        parity = (tree.coords[occupied] % 2) @ (2 ** np.arange(tree.box.dimension))
-        for colour in range(2**tree.box.dimension):
+        for chosen in tree.by_colour(np.flatnonzero(np.diff(start))):
             loops.add_data(
-                ready.points, ready.observations, ready.weights, order, start, occupied[parity == colour], cell,
+                ready.points, ready.observations, ready.weights, order, start, chosen, cell,
                 self.energy.spacings, tree.links, tree.layout, pieces(tree.degree), slopes, ready.first,
                 self._data_line, self._data, self.leaf_right,
             )  # fmt: skip

@@ -81,6 +81,24 @@ class Tree:
         blocks = [np.arange(-(-cells // side)) for cells in box.cells]
         return cls(box, degree, [np.stack(np.meshgrid(*blocks, indexing="ij"), axis=-1).reshape(-1, box.dimension)])
 
+    def content(self) -> dict:
+        """What a file holds of a tree; :meth:`from_content` reads it."""
+        box = self.box
+        return {
+            "low": box.low,
+            "scale": box.scale,
+            "spacing": box.spacing,
+            "cells": box.cells,
+            "degree": self.degree,
+            "levels": [blocks.astype(np.int32) for blocks in self.levels],
+        }
+
+    @classmethod
+    def from_content(cls, content: dict) -> Tree:
+        """The tree of a file."""
+        box = Box(content["low"], content["scale"], content["spacing"], content["cells"])
+        return cls(box, content["degree"], content["levels"])
+
     @property
     def depth(self) -> int:
         """Number of the finest level."""

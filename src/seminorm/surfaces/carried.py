@@ -10,7 +10,7 @@ from ..fields.field import Field
 from ..fields.pointwise import PointEquations
 from ..fields.system import collapse
 from ..fields.tree import Box, Tree
-from .oriented import grown
+from .oriented import deepened
 
 _ORDER = 2  # order 1 falls back to the mean right beside the data: in space it does not feel single points
 _POINTS_PER_CELL = 4.0  # of the finest level
@@ -53,17 +53,6 @@ class Carried:
         return columns[0] if self.flat else np.stack(columns, axis=1)
 
 
-class SharedEquations(PointEquations):
-    """Equations of the same points and weights for one set of observations after the other."""
-
-    def right_for(self, observed: np.ndarray) -> np.ndarray:
-        """Right-hand side for observations (n, 1 + d), or for values (n,) alone."""
-        columns = slice(0, 1) if observed.ndim == 1 else slice(None)
-        self.observed[:, columns] = observed.reshape(len(observed), -1)[self.point_order]
-        self._right = None
-        return self.right
-
-
 def carry(points: np.ndarray, values: np.ndarray, name: str = "values") -> Carried:
     """Fit fields to numbers at points; they minimise squared second derivatives and squared residuals.
 
@@ -99,16 +88,7 @@ def _tree(points: np.ndarray) -> tuple[Tree, np.ndarray]:
     low, high = points.min(axis=0), points.max(axis=0)
     box = Box.around(low, high, scale=float((high - low).max()) or 1.0, margin=_MARGIN)
     X = box.coordinates(points)
-    tree = Tree.root(box, _ORDER)
-    while tree.depth < _DEEPEST:
-        cells = np.floor(X * 2.0 ** (tree.depth + 1)).astype(np.int64)
-        occupied = np.unique(np.ravel_multi_index(cells.T, tuple(box.cells * 2 ** (tree.depth + 1) + 1)))
-        if len(X) < _POINTS_PER_CELL * len(occupied):
-            break
-        finer = grown(tree, X)
-        if finer.active.size > _MOST_COEFFICIENTS:
-            break
-        tree = finer
+    tree = deepened(Tree.root(box, _ORDER), X, _POINTS_PER_CELL, _DEEPEST, _MOST_COEFFICIENTS)
     return tree, X
 
 
@@ -117,7 +97,7 @@ def _fit(tree: Tree, X: np.ndarray, columns: np.ndarray) -> np.ndarray:
     weights = np.zeros((len(X), 2), dtype=np.float32)
     weights[:, 0] = 1.0
     nothing = np.zeros((len(X), 1 + X.shape[1]), dtype=np.float32)
-    equations = SharedEquations(tree, _ORDER, X, weights, nothing, np.float32)
+    equations = PointEquations(tree, _ORDER, X, weights, nothing, np.float32)
     own = equations.value_weight[tree.blocks(tree.depth)]
     mean = float(own.sum()) / max(np.count_nonzero(own), 1)
     alpha = _SMOOTH * mean / float(equations.energy.factors[-1] * np.trace(equations.energy.cell))

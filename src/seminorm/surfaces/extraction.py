@@ -14,7 +14,6 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-from scipy.spatial import cKDTree
 from tqdm import tqdm
 
 from ..memory import require_memory
@@ -26,7 +25,6 @@ _BATCH_BLOCKS = 512
 _CHUNK_POINTS = 2**18
 _STEPS = np.array(list(product((-1, 0, 1), repeat=3)))  # the slots of a table of neighbours
 _FACE_STEPS = np.array([sign * axis for axis in np.eye(3, dtype=np.int64) for sign in (-1, 1)])
-_FIRST_LOOK = 32  # vertices of a component that are tried before all of them
 
 Sampler = Callable[[np.ndarray], np.ndarray]
 
@@ -503,55 +501,3 @@ def component_labels(faces, n_vertices: int) -> np.ndarray:
     labels = np.empty(n_vertices, dtype=np.int32 if n_vertices < 2**31 else np.int64)
     loops.connected_labels(faces, labels)
     return labels
-
-
-def supported_components(labels, vertices, points, distance: float) -> np.ndarray:
-    """Which components of a mesh have a data point within a distance of one of their vertices.
-
-    Parameters
-    ----------
-    labels : int array (v,)
-        From :func:`component_labels`.
-    vertices : array (v, 3)
-    points : array (n, 3)
-    distance : float
-
-    Returns
-    -------
-    bool array (components,)
-    """
-    if not distance >= 0:
-        raise ValueError(f"distance must not be negative, got {distance}.")
-    labels, vertices = np.asarray(labels), np.asarray(vertices, dtype=float)
-    supported = np.zeros(labels.max(initial=-1) + 1, dtype=np.bool_)
-    tree = cKDTree(points, balanced_tree=False, compact_nodes=False)
-    order = np.argsort(labels, kind="stable")
-    rank = np.arange(labels.size) - np.searchsorted(labels[order], labels[order])
-    sizes = np.bincount(labels)
-    first_look = order[rank % np.maximum(sizes[labels[order]] // _FIRST_LOOK, 1) == 0]
-    for candidates in (first_look, order):
-        candidates = candidates[~supported[labels[candidates]]]
-        for begin in range(0, candidates.size, _CHUNK_POINTS):
-            part = candidates[begin : begin + _CHUNK_POINTS]
-            part = part[~supported[labels[part]]]
-            # the bound of a query is exclusive
-            nearest, _ = tree.query(vertices[part], distance_upper_bound=np.nextafter(distance, np.inf))
-            supported[labels[part[nearest <= distance]]] = True
-    return supported
-
-
-def drop_unsupported(vertices, faces, points, distance: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Drop the components of a mesh with no data point within a distance of any of their vertices.
-
-    Returns
-    -------
-    vertices : array (w, 3)
-    faces : array (g, 3)
-    kept : int array (w,)
-        Numbers of the vertices that are left, for normals and other attributes.
-    """
-    vertices, faces = np.asarray(vertices), np.asarray(faces)
-    labels = component_labels(faces, len(vertices))
-    keep = supported_components(labels, vertices, points, distance)[labels]
-    number = np.cumsum(keep, dtype=faces.dtype) - 1
-    return vertices[keep], number[faces[keep[faces[:, 0]]]], np.flatnonzero(keep)

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 
 from ..fields.field import Field
-from ..fields.tree import Box, Tree
 from ..serialization import load_npz, save_npz
 from .implicit import Implicit
 
@@ -48,24 +47,8 @@ class MovingSurface:
 
     def save(self, path) -> Path:
         """Write the function to one npz file without pickle; :meth:`load` reads it."""
-        box = self.field.tree.box
-        return save_npz(
-            path,
-            {
-                "type": "MovingSurface",
-                "low": box.low,
-                "scale": box.scale,
-                "spacing": box.spacing,
-                "cells": box.cells,
-                "degree": self.field.tree.degree,
-                "order": self.field.order,
-                "levels": [blocks.astype(np.int32) for blocks in self.field.tree.levels],
-                "coef": self.field.coef,
-                "points": self.points,
-                "times": self.times,
-                "details": self.details,
-            },
-        )
+        content = {"points": self.points, "times": self.times, "details": self.details}
+        return save_npz(path, {"type": "MovingSurface", **self.field.content(), **content})
 
     @classmethod
     def load(cls, path) -> MovingSurface:
@@ -73,8 +56,7 @@ class MovingSurface:
         content = load_npz(path)
         if content.get("type") != "MovingSurface":
             raise ValueError(f"{path} does not hold a MovingSurface.")
-        box = Box(content["low"], content["scale"], content["spacing"], content["cells"])
-        field = Field(Tree(box, content["degree"], content["levels"]), content["coef"], content["order"])
+        field = Field.from_content(content, path)
         return cls(field, content["points"], content["times"], content["details"])
 
 

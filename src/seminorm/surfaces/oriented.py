@@ -98,16 +98,26 @@ def grown(tree: Tree, X: np.ndarray, wanted: np.ndarray | None = None) -> Tree:
     return tree.refine(marked)
 
 
+def deepened(tree: Tree, X: np.ndarray, points_per_cell: float, deepest: int, most: float = np.inf) -> Tree:
+    """The tree with levels added around the points, as long as occupied cells hold so many of them on average and the
+    blocks have at most so many functions.
+    """
+    while tree.depth < deepest:
+        width = 2 ** (tree.depth + 1)
+        keys = np.ravel_multi_index(np.floor(X * width).astype(np.int64).T, tuple(tree.box.cells * width + 1))
+        if len(X) < points_per_cell * len(np.unique(keys)):
+            break
+        finer = grown(tree, X)
+        if finer.active.size > most:
+            break
+        tree = finer
+    return tree
+
+
 def _areas(box: Box, X: np.ndarray) -> np.ndarray:
     """One over the density of the points, by a B-spline estimate at a level with several points in a cell."""
     n, d = X.shape
-    tree = Tree.root(box, _DENSITY_DEGREE)
-    while tree.depth < _DEEPEST[d]:
-        cells = np.floor(X * 2.0 ** (tree.depth + 1)).astype(np.int64)
-        keys = np.ravel_multi_index(cells.T, tuple(box.cells * 2 ** (tree.depth + 1) + 1))
-        if n < _DENSITY_POINTS * len(np.unique(keys)):
-            break
-        tree = grown(tree, X)
+    tree = deepened(Tree.root(box, _DENSITY_DEGREE), X, _DENSITY_POINTS, _DEEPEST[d])
     weights = np.zeros((n, 2))
     weights[:, 0] = 1.0
     observed = np.zeros((n, 1 + d))

@@ -107,7 +107,10 @@ def render_mesh(
         shown = _shading_normals(
             vertices[corners], weights, None if vertex_normals is None else vertex_normals[corners]
         )
-        own = colors(points) if callable(colors) else np.einsum("nk,nkd->nd", weights, colors[corners])
+        if callable(colors):
+            own = colors(points)
+        else:  # rounding may lead a hair beyond the range
+            own = np.clip(np.einsum("nk,nkd->nd", weights, colors[corners]), 0.0, 1.0)
         _, directions = camera.rays_through(positions[hit], fine)
         intensity = np.zeros((len(positions), 3))
         intensity[hit] = studio.shade(points, shown, directions, as_colors(own, len(points)))

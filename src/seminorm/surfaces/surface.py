@@ -12,7 +12,7 @@ import numpy as np
 
 from ..fields.field import Field
 from ..fields.sampling import sample_blocks
-from ..fields.tree import Box, Tree
+from ..fields.tree import Tree
 from ..serialization import load_npz, save_npz
 from . import attributes as measures
 from .attributes import FILLED, Neighbourhood, check_names, distance_and_spacing
@@ -268,10 +268,7 @@ class Surface(Implicit):
             path,
             {
                 "type": "Surface",
-                **_tree_content(self.field.tree),
-                "order": self.field.order,
-                "offset": self.field.offset,
-                "coef": self.field.coef,
+                **self.field.content(),
                 "points": self.points,
                 "normals": self.normals,
                 "details": self.details,
@@ -286,11 +283,10 @@ class Surface(Implicit):
             content = load_npz(path)
             if content.get("type") != "Surface":
                 raise ValueError(f"{path} does not hold a Surface.")
-            tree = _tree_of(content)
-            coef, points, normals = content["coef"], content["points"], content["normals"]
-            if coef.shape != tree.active.shape or points.ndim != 2 or points.shape[1] != tree.box.dimension:
-                raise ValueError(f"coefficients {coef.shape} and points {points.shape} do not belong together.")
-            field = Field(tree, coef, content["order"], content["offset"])
+            field = Field.from_content(content, path)
+            points, normals = content["points"], content["normals"]
+            if points.ndim != 2 or points.shape[1] != field.dimension:
+                raise ValueError(f"points of shape {points.shape} do not belong to a field of {field.dimension} axes.")
             surface = cls(field, points, content["details"], normals=normals)
             surface._attached = {name: _carried_of(part) for name, part in content["attached"].items()}
         except FileNotFoundError:
@@ -345,31 +341,14 @@ def _check_boundary(boundary: str, trim: float | None, trim_quantile: float | No
         raise ValueError(f"trim_quantile must be a share from 0 up to, but not including, 1, got {trim_quantile!r}.")
 
 
-def _tree_content(tree: Tree) -> dict:
-    box = tree.box
-    return {
-        "low": box.low,
-        "scale": box.scale,
-        "spacing": box.spacing,
-        "cells": box.cells,
-        "degree": tree.degree,
-        "levels": [blocks.astype(np.int32) for blocks in tree.levels],
-    }
-
-
-def _tree_of(content: dict) -> Tree:
-    box = Box(content["low"], content["scale"], content["spacing"], content["cells"])
-    return Tree(box, content["degree"], content["levels"])
-
-
 def _carried_content(carried: np.ndarray | Carried) -> dict | np.ndarray:
     if isinstance(carried, np.ndarray):
         return carried
     parts = ("coef", "offsets", "low", "high", "flat")
-    return {"tree": _tree_content(carried.tree), **{name: getattr(carried, name) for name in parts}}
+    return {"tree": carried.tree.content(), **{name: getattr(carried, name) for name in parts}}
 
 
 def _carried_of(content: dict | np.ndarray) -> np.ndarray | Carried:
     if isinstance(content, np.ndarray):
         return content
-    return Carried(_tree_of(content["tree"]), **{name: part for name, part in content.items() if name != "tree"})
+    return Carried(**{**content, "tree": Tree.from_content(content["tree"])})

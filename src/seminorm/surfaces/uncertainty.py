@@ -7,14 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.optimize import brentq
 
-from ..fields import _numba as loops
 from ..fields.field import Field
-from ..fields.pointwise import LocalEnergy
+from ..fields.pointwise import LocalEnergy, PointEquations
+from ..fields.posterior import energy_noise
 from ..fields.system import collapse, gather
 from ..fields.threads import dot
 from ..fields.tree import Tree
 from .attributes import Neighbourhood, gradient_length
-from .carried import SharedEquations
 
 _DRAWS = 10
 _MOST_FUNCTIONS = 60_000
@@ -116,18 +115,11 @@ def _draws(tree: Tree, order: int, alpha: float, points: np.ndarray, weights: np
     """
     rng = np.random.default_rng(1)
     shape = len(points), 1 + points.shape[1]
-    equations = SharedEquations(tree, order, points, weights, np.zeros(shape, dtype=np.float32), np.float32)
+    equations = PointEquations(tree, order, points, weights, np.zeros(shape, dtype=np.float32), np.float32)
     roots = 1 / np.sqrt(weights[:, [0] + [1] * points.shape[1]])
-    values, vectors = np.linalg.eigh(equations.energy.cell)
-    keep = values > values[-1] * 1e-13
-    factor = np.ascontiguousarray(vectors[:, keep] * np.sqrt(values[keep]))
-    factors = np.sqrt(alpha * equations.energy.factors)
     for _ in range(_DRAWS):
         right = equations.right_for(rng.standard_normal(shape) * roots)
-        numbers = rng.standard_normal((int(np.count_nonzero(tree.leaf)), factor.shape[1]))
-        noise = np.zeros(tree.active.shape)
-        loops.spread_cells(tree.leaf, factors, tree.links, tree.layout, factor, numbers, noise)
-        right += gather(tree, noise).astype(right.dtype)
+        right += gather(tree, energy_noise(tree, equations.energy, alpha, rng)).astype(right.dtype)
         x = np.zeros_like(right)
         equations.solve_for(alpha, right, x, tol=_TOL, max_iter=_MAX_ITER)
         yield Field(tree, collapse(tree, x), order)
