@@ -11,7 +11,7 @@ import numba
 import numpy as np
 import pytest
 
-from seminorm import cli, cli_surfaces, serialization
+from seminorm import cli, serialization
 from seminorm._warnings import warn_user
 from seminorm.surfaces import Mesh, PointCloud, Surface, files, read_mesh, reconstruct, reconstruction, write_points
 
@@ -85,7 +85,7 @@ def test_the_mesh_is_that_of_the_library(scan, surface, tmp_path, capsys):
     assert f"{len(mesh.faces)} faces, watertight" in line
 
 
-@pytest.mark.parametrize("suffix", cli_surfaces.MESH_SUFFIXES)
+@pytest.mark.parametrize("suffix", cli.paths.MESH_SUFFIXES)
 def test_other_programs_read_the_mesh(suffix, scan, tmp_path):
     trimesh = pytest.importorskip("trimesh")
     path = tmp_path / f"mesh{suffix}"
@@ -300,7 +300,7 @@ def test_too_little_memory_is_refused(scan, tmp_path, capsys):
     [("500MB", 500 * 10**6), ("4GB", 4 * 10**9), ("2GiB", 2 * 2**30), ("1.5 kB", 1500), ("2tib", 2 * 2**40)],
 )
 def test_sizes_of_memory(text, expected):
-    assert cli_surfaces._bytes(text) == expected
+    assert cli.options.memory(text) == expected
 
 
 # -- what is refused -------------------------------------------------------------------------------------------------
@@ -437,9 +437,9 @@ def test_traceback_on_request(tmp_path):
 
 
 def test_endings_are_those_of_the_library():
-    assert set(cli_surfaces.POINT_SUFFIXES) == set(files._READERS)
-    assert set(cli_surfaces.MESH_SUFFIXES) == set(files._MESH_WRITERS)
-    assert set(cli_surfaces._FACE_SUFFIXES) == set(files._WITH_FACES)
+    assert set(cli.paths.POINT_SUFFIXES) == set(files._READERS)
+    assert set(cli.paths.MESH_SUFFIXES) == set(files._MESH_WRITERS)
+    assert set(cli.paths.FACE_SUFFIXES) == set(files._WITH_FACES)
 
 
 def test_little_is_imported(scan, tmp_path):
@@ -529,7 +529,7 @@ def test_the_camera_of_a_turntable_keeps_its_distance():
     bounds = np.array([[-3.0, -1, -1], [3, 1, 1]])
     for extra in ([], ["--orthographic"]):
         words = ["render", "mesh.ply", "-o", "p.png", "--turntable", "6", "--up", "0,1,0", *extra]
-        cameras = cli_surfaces._cameras(cli.make_parser().parse_args(words), bounds)
+        cameras = cli.render._cameras(cli.make_parser().parse_args(words), bounds)
         corners = np.array(np.meshgrid(*bounds.T)).reshape(3, -1).T
         seen = np.stack([camera.project_with_depth(corners, (800, 600))[0] for camera in cameras])
         assert (seen >= 0).all() and (seen <= [800, 600]).all()

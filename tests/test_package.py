@@ -17,7 +17,7 @@ SOURCE = ROOT / "src" / "seminorm"
 LAYERS = [
     *("_lazy", "_version", "_warnings", "memory", "_extras", "_compilation", "serialization", "tables"),
     *("kernels", "nullspace", "operators", "losses", "solvers", "functions", "invariance", "fields", "surfaces"),
-    *("estimators", "plotting", "demo", "cli_grid", "cli_surfaces", "cli"),
+    *("estimators", "plotting", "demo", "cli", "__main__"),
 ]
 
 

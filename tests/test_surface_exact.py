@@ -19,6 +19,7 @@ from seminorm.fields.tree import Box, Tree
 from seminorm.functions import Expansion, Functional, design
 from seminorm.kernels import Gaussian, Laplacian, Matern, Multiquadric, Polyharmonic, ThinPlate, Wendland
 from seminorm.memory import NotEnoughMemoryError
+from seminorm.surfaces import Surface, reconstruct
 from seminorm.surfaces.exact import fit_exact
 from seminorm.surfaces.fitting import Model, fit_surface
 from seminorm.surfaces.oriented import OrientedPoints, grown
@@ -454,3 +455,47 @@ def test_few_points(n):
         f = fit_exact(points, points, smoothness=0.1, tolerance=0.1)
     np.testing.assert_allclose(f(points), 0.0, atol=1e-12)
     np.testing.assert_allclose(f.gradient(points), points, atol=1e-12)
+
+
+# -- reconstruct(exact=True) -----------------------------------------------------------------------------------------
+
+
+def test_reconstruct_exactly_agrees_with_the_fast_path():
+    points, normals = torus(200)
+    fast = reconstruct(points, normals, depth=6, tol=1e-5, order=3, smoothness=0.3, normal_weight=0.1)
+    exact = reconstruct(points, normals, exact=True, smoothness=0.3, normal_weight=0.1)
+    assert isinstance(exact.field, Expansion)
+    places = points + 0.05 * normals
+    assert np.abs(exact(places) - fast(places)).max() < 2e-3
+    assert exact.details["exact"]
+    assert exact.details["smoothness"] == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize("kernel", [None, Gaussian(0.5), Matern(2.5, 1.0)], ids=case_id)
+def test_reconstruct_exactly_chooses_everything(kernel, tmp_path):
+    points, normals = torus(150)
+    surface = reconstruct(points, normals, exact=True, kernel=kernel)
+    mesh = surface.mesh(0.1, attributes="filled")
+    assert mesh.is_watertight
+    assert mesh.genus == 1
+    assert np.abs(surface.distance(torus(500, 1)[0])).mean() < 2e-3
+    again = Surface.load(surface.save(tmp_path / "exact.npz"))
+    assert (again(points) == surface(points)).all()
+    assert again.details["smoothness"] == surface.details["smoothness"] > 0
+    with pytest.raises(ValueError, match="exact=False"):
+        surface.mesh(0.1, attributes="uncertainty")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"kernel": Gaussian()}, "exact=True"),
+        ({"exact": True, "kernel": "rbf"}, "kernel must be"),
+        ({"exact": True, "kernel": ThinPlate()}, "no second derivatives"),
+        ({"exact": True, "order": 2}, "order=2"),
+        ({"exact": True, "times": np.arange(50.0)}, "do not move"),
+    ],
+)
+def test_reconstruct_exactly_with_wrong_options(options, said):
+    with pytest.raises(ValueError, match=said):
+        reconstruct(*torus(50), **options)

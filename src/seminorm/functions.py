@@ -193,20 +193,38 @@ class Expansion:
         norms = np.sqrt(np.maximum(squared, 0.0))
         return float(norms[0]) if self.dual_coef.ndim == 1 else norms
 
-    def save(self, path) -> Path:
-        """Write the function to one npz file without pickle; :meth:`load` reads it."""
+    @property
+    def n_coef(self) -> int:
+        """Number of coefficients, an output."""
+        return len(self.dual_coef) + len(self.null_coef)
+
+    def jet(self, X) -> tuple[np.ndarray, np.ndarray]:
+        """Values and gradients."""
+        return self(X), self.gradient(X)
+
+    def content(self) -> dict:
+        """What :meth:`from_content` makes the function from: plain values, arrays, a kernel and a null space."""
         functionals = [{"points": f.points, "order": f.order, "matrix": f.matrix} for f in self.functionals]
         state = {name: getattr(self, name) for name in ("kernel", "dual_coef", "null_space", "null_coef")}
-        return save_npz(path, {"type": "Expansion", "functionals": functionals, **state})
+        return {"functionals": functionals, **state}
+
+    @classmethod
+    def from_content(cls, content: dict) -> Expansion:
+        """The function that :meth:`content` describes; what else is there is not looked at."""
+        functionals = [Functional(**functional) for functional in content["functionals"]]
+        return cls(content["kernel"], functionals, *(content[n] for n in ("dual_coef", "null_space", "null_coef")))
+
+    def save(self, path) -> Path:
+        """Write the function to one npz file without pickle; :meth:`load` reads it."""
+        return save_npz(path, {"type": "Expansion", **self.content()})
 
     @classmethod
     def load(cls, path) -> Expansion:
         """Read a function written by :meth:`save`; no code of the file is run."""
         content = load_npz(path)
-        if content.pop("type", None) != "Expansion":
+        if content.get("type") != "Expansion":
             raise ValueError(f"{path} does not hold an Expansion.")
-        content["functionals"] = [Functional(**functional) for functional in content["functionals"]]
-        return cls(**content)
+        return cls.from_content(content)
 
     def _columns(self, coefficients: np.ndarray) -> np.ndarray:
         return coefficients[:, None] if coefficients.ndim == 1 else coefficients

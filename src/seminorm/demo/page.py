@@ -29,6 +29,8 @@ figure { margin: 1.5rem 0; }
 img { display: block; max-width: 100%; height: auto; margin: 0 auto; }
 figcaption, caption { color: var(--soft); font-size: .92rem; line-height: 1.5; text-align: left; max-width: 46rem; }
 figcaption { margin-top: .6rem; }
+iframe { display: block; width: 100%; height: 32rem; max-height: 75vh; border: 1px solid var(--line); }
+figure a { color: var(--accent); }
 caption { caption-side: bottom; padding-top: .6rem; }
 .scroll { overflow-x: auto; margin: 1.5rem 0; }
 table { border-collapse: collapse; font-size: .95rem; font-variant-numeric: tabular-nums; }
@@ -66,6 +68,20 @@ class Picture:
 
 
 @dataclass(frozen=True)
+class Viewer:
+    """A page beside this one that is shown within it, with a link to open it alone, and its caption."""
+
+    file: str
+    title: str
+    caption: str
+
+    def html(self) -> str:
+        frame = f'<iframe src="{escape(self.file)}" title="{escape(self.title)}" loading="lazy"></iframe>'
+        link = f'<a href="{escape(self.file)}">Open it alone.</a>'
+        return f"<figure>{frame}<figcaption>{inline(self.caption)} {link}</figcaption></figure>"
+
+
+@dataclass(frozen=True)
 class Table:
     """Rows of text; the first column is set to the left, the others to the right."""
 
@@ -100,7 +116,7 @@ class Section:
     """A title and what stands below it."""
 
     title: str
-    blocks: Sequence[Paragraph | Picture | Table | Code]
+    blocks: Sequence[Paragraph | Picture | Viewer | Table | Code]
 
     @property
     def anchor(self) -> str:

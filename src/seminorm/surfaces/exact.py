@@ -20,6 +20,7 @@ from ..memory import require_memory
 from ..nullspace import identifiable, null_space_for
 from ..solvers import threads
 from ..solvers.ridge import Factor, ReducedSystem
+from ..solvers.selection import choose_alpha
 
 _MATRICES = 4  # of the size of the system, at the same time (measured: 2.8 to 3.4)
 
@@ -30,7 +31,7 @@ def fit_exact(
     *,
     kernel: Kernel | None = None,
     smoothness: float | None = None,
-    alpha: float | None = None,
+    alpha: float | str | None = None,
     tolerance: float,
     weights=None,
     null_space=None,
@@ -50,8 +51,9 @@ def fit_exact(
     smoothness : float
         Gives alpha = smoothness**(2 m - 3) for ``Polyharmonic(m)``. With areas (in the plane: lengths) for weights, it
         is the length below which details are smoothed away.
-    alpha : float
+    alpha : float or "auto"
         Factor of the squared semi-norm, in place of ``smoothness``: for kernels with a length scale of their own.
+        "auto" for the most likely one (restricted maximum likelihood), which takes several times longer.
     tolerance : float
         Distance from a point that weighs as much as a unit error of its normal.
     weights : array (n,), optional
@@ -70,10 +72,17 @@ def fit_exact(
     >>> f([[0.0, 0.0], [1.0, 0.0], [1.2, 0.0]]).round(3) + 0.0
     array([-0.5 ,  0.  ,  0.22])
     """
+    return solve_exactly(points, normals, kernel, smoothness, alpha, tolerance, weights, null_space)[0]
+
+
+def solve_exactly(
+    points, normals, kernel, smoothness, alpha, tolerance, weights=None, null_space=None
+) -> tuple[Expansion, float]:
+    """:func:`fit_exact`, and the alpha it took."""
     points, normals, weights = _checked_data(points, normals, weights)
     n, d = points.shape
     kernel = Polyharmonic(_least_order(d)) if kernel is None else kernel
-    _require_gradients(kernel, d)
+    require_gradients(kernel, d)
     alpha = _factor_of_seminorm(kernel.for_dimension(d), d, smoothness, alpha)
     _require_positive("tolerance", tolerance)
     size = n * (1 + d)
@@ -88,18 +97,24 @@ def fit_exact(
     all_weights = np.concatenate([weights / tolerance**2, np.repeat(weights, d)])
     space = null_space_for("auto" if null_space is None else null_space, kernel, points)
     with threads.suited_to(size):
-        dual, null = _solve(kernel, functionals, targets, all_weights, space, alpha)
-    return Expansion(kernel, functionals, dual, space, null)
+        dual, null, alpha = _solve(kernel, functionals, targets, all_weights, space, alpha)
+    return Expansion(kernel, functionals, dual, space, null), alpha
 
 
-def _solve(kernel, functionals, targets, weights, space, alpha) -> tuple[np.ndarray, np.ndarray]:
+def _solve(kernel, functionals, targets, weights, space, alpha: float | None):
     P = design(space, functionals)
     combinations = identifiable(space, np.sqrt(weights)[:, None] * P)
     P = P if combinations is None else P @ combinations
     system = ReducedSystem(gram(kernel, functionals), P, targets, weights)
-    some = system.size > system.rank  # else the null space meets all observations
-    dual, null = system.coefficients(Factor(system, alpha).g if some else np.empty((0, 1)))
-    return dual[:, 0], (null if combinations is None else combinations @ null)[:, 0]
+    if system.size == system.rank:  # the null space meets all observations
+        g = np.empty((0, 1))
+    elif alpha is None:
+        chosen = choose_alpha(system, "reml")
+        g, alpha = chosen.g, chosen.alpha
+    else:
+        g = Factor(system, alpha).g
+    dual, null = system.coefficients(g)
+    return dual[:, 0], (null if combinations is None else combinations @ null)[:, 0], alpha
 
 
 def _checked_data(points, normals, weights) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -130,7 +145,7 @@ def _least_order(dimension: int) -> int:
     return dimension // 2 + 2
 
 
-def _require_gradients(kernel: Kernel, dimension: int) -> None:
+def require_gradients(kernel: Kernel, dimension: int) -> None:
     if not isinstance(kernel, Kernel):
         raise ValueError(f"kernel must be a kernel of seminorm.kernels, got {kernel!r}.")
     rough_polyharmonic = isinstance(kernel, Polyharmonic) and kernel.m < _least_order(dimension)
@@ -144,9 +159,11 @@ def _require_gradients(kernel: Kernel, dimension: int) -> None:
         )
 
 
-def _factor_of_seminorm(kernel: Kernel, dimension: int, smoothness, alpha) -> float:
+def _factor_of_seminorm(kernel: Kernel, dimension: int, smoothness, alpha) -> float | None:
     if (smoothness is None) == (alpha is None):
         raise ValueError(f"give one of smoothness and alpha, got smoothness={smoothness!r} and alpha={alpha!r}.")
+    if isinstance(alpha, str) and alpha == "auto":
+        return None
     if alpha is not None:
         _require_positive("alpha", alpha)
         return float(alpha)

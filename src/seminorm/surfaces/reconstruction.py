@@ -8,8 +8,10 @@ import numpy as np
 from tqdm import tqdm
 
 from .._warnings import warn_user
+from ..kernels import Kernel
 from ..memory import NotEnoughMemoryError
 from .cloud import PointCloud, as_cloud
+from .exact import require_gradients, solve_exactly
 from .fitting import Model, SurfaceFit, fit_surface
 from .moving import MovingSurface
 from .oriented import OrientedPoints
@@ -33,6 +35,8 @@ def reconstruct(
     smoothness: float | str = "auto",
     normal_weight: float | str = "auto",
     confidence=None,
+    exact: bool = False,
+    kernel: Kernel | None = None,
     times=None,
     time_scale: float | str = "auto",
     order: int | str = "auto",
@@ -70,6 +74,13 @@ def reconstruct(
         radian. Small for exact points, about their noise divided by that of the normals for noisy ones.
     confidence : array (n,), "normals", optional
         How much each point counts; "normals" for the length of its normal.
+    exact : bool
+        Solve for the exact function, a combination of kernels and their gradients at the points, instead of a
+        piecewise polynomial: for up to some thousand points. Order 3 is the order of the default kernel.
+    kernel : Kernel, optional
+        For exact functions: one that is twice differentiable where its arguments coincide, by default
+        ``Polyharmonic(3)``. If it has a length scale of its own, such as ``Gaussian``, ``smoothness`` is the factor of
+        its squared norm, by default the most likely one.
     times : array (n,), optional
         When each point was measured. The result is then a :class:`MovingSurface`, one function of space and time, and
         ``result.at(time)`` the surface at any time.
@@ -119,7 +130,11 @@ def reconstruct(
     _check_points(cloud, n_given, dropped)
     normals = cloud.normals / np.linalg.norm(cloud.normals, axis=1, keepdims=True)
     weights, moments = (cloud.attributes.pop(f" {name}", None) for name in ("weight", "time"))
-    order = _order(order, len(cloud), moments is not None, fast)
+    order = _exact_order(order, kernel, moments) if exact else _order(order, len(cloud), moments is not None, fast)
+    if kernel is not None:
+        if not exact:
+            raise ValueError(f"kernel={kernel!r} is for exact functions: give exact=True with it, or leave it out.")
+        require_gradients(kernel, cloud.points.shape[1])
     if moments is None:
         oriented = OrientedPoints.prepare(cloud.points, normals, weights)
     else:
@@ -127,21 +142,31 @@ def reconstruct(
         oriented = OrientedPoints.prepare(np.column_stack([cloud.points, moments]), normals, weights, time_scale=scale)
     deepest = _depth(oriented, depth, resolution, fast)
     begin = perf_counter()
+    own_scale = kernel is not None and kernel.dilation_degree is None
+    factor = smoothness if own_scale else None  # of the squared norm: not a length that a trial could use
+    if own_scale:
+        smoothness = "auto"
     with tqdm(desc="choosing the smoothness", disable=not verbose, leave=False) as bar:
         model, trials = _model(oriented, order, deepest, depth, resolution, smoothness, normal_weight, bar)
     chosen = perf_counter()
-    options = {"tol": tol, "max_iter": max_iter, "memory_limit": memory_limit}
-    with tqdm(total=model.depth + 1, desc="fitting", disable=not verbose, leave=False) as bar:
-        fit = _fit(oriented, model, depth == "auto" and resolution is None, lambda fit: _show(bar, fit), options)
+    if exact:
+        function, alpha = _fit_exactly(oriented, cloud.points, normals, model, kernel, factor)
+        residual = 0.0
+    else:
+        options = {"tol": tol, "max_iter": max_iter, "memory_limit": memory_limit}
+        with tqdm(total=model.depth + 1, desc="fitting", disable=not verbose, leave=False) as bar:
+            fit = _fit(oriented, model, depth == "auto" and resolution is None, lambda fit: _show(bar, fit), options)
+        model, function, residual = fit.model, fit.field(), fit.outcome.residual
     details = {
         "points": len(cloud),
         "dropped": dropped,
         "order": model.order,
-        "depth": fit.model.depth,
-        "smoothness": fit.model.smoothness * oriented.size,
-        "normal_weight": float(fit.model.tolerance * oriented.size),
+        "depth": model.depth,
+        "smoothness": alpha if own_scale else model.smoothness * oriented.size,
+        "normal_weight": float(model.tolerance * oriented.size),
         "area": float((oriented.spacing**2).sum() * oriented.size**2) if moments is None else None,
-        "residual": fit.outcome.residual,
+        "residual": residual,
+        "exact": exact,
         "seconds": {"choose": chosen - begin, "fit": perf_counter() - chosen},
         "trials": [
             {
@@ -156,9 +181,16 @@ def reconstruct(
         ],
     }
     if moments is not None:
-        return MovingSurface(fit.field(), cloud.points, moments, {**details, "time_scale": scale})
+        return MovingSurface(function, cloud.points, moments, {**details, "time_scale": scale})
     attributes = dict(cloud.attributes) if cloud.colors is None else {**cloud.attributes, "colors": cloud.colors}
-    return Surface(fit.field(), cloud.points, details, normals=normals, attributes=attributes)
+    finest = oriented.size / 2**model.depth
+    return Surface(function, cloud.points, details, normals=normals, attributes=attributes, resolution=finest)
+
+
+def _fit_exactly(points: OrientedPoints, X, normals, model: Model, kernel: Kernel | None, factor):
+    smoothness = model.smoothness * points.size if factor is None else None
+    tolerance, weights = model.tolerance * points.size, points.area * points.size**2
+    return solve_exactly(X, normals, kernel, smoothness, factor, tolerance, weights)
 
 
 def _fit(points: OrientedPoints, model: Model, coarser: bool, report, options: dict) -> SurfaceFit:
@@ -171,6 +203,18 @@ def _fit(points: OrientedPoints, model: Model, coarser: bool, report, options: d
                 raise
             warn_user(f"{error} The surface stays at depth {model.depth - 1}.")
             model = model.on_level(model.depth - 1)
+
+
+def _exact_order(order, kernel: Kernel | None, times) -> int:
+    """The order of the trials that choose lengths for an exact function."""
+    if times is not None:
+        raise ValueError("exact functions do not move: leave out times, or exact=True.")
+    if order not in (3, "auto"):
+        raise ValueError(
+            f"order={order!r} has no exact function in space, where gradients at points need order 3: leave it out, or "
+            "give the kernel whose semi-norm you want."
+        )
+    return 3
 
 
 def _order(order, n: int, moving: bool, fast: bool) -> int:

@@ -13,6 +13,7 @@ import numpy as np
 from ..fields.field import Field
 from ..fields.sampling import sample_blocks
 from ..fields.tree import Tree
+from ..functions import Expansion
 from ..serialization import load_npz, save_npz
 from . import attributes as measures
 from .attributes import FILLED, Neighbourhood, check_names, distance_and_spacing
@@ -26,16 +27,18 @@ from .trimming import components_with_data, smoothed, trimmed_faces
 _BLOCK = 8
 _MESH_DEPTH = 6  # of the coarsest mesh, by default: a smooth surface has few coefficients, and is still round
 _BORDER = 0.1  # of the longest side: how far beyond the data a surface is followed before it is closed
+_FAR = 2.0  # of the longest side: how far an exact function is extrapolated
 _SMOOTHING = 10  # steps over the mesh, of what decides where an open surface ends
 _BOUNDARIES = ("closed", "open", "extrapolate")
 
 
 class Surface(Implicit):
-    """The zero set of a field: negative inside, its gradient points outwards, in units of length near the points.
+    """The zero set of a function: negative inside, its gradient points outwards, in units of length near the points.
 
     Parameters
     ----------
-    field : Field
+    field : Field or Expansion
+        The function: piecewise polynomial, or the exact combination of kernels.
     points : array (n, 3)
         The data.
     details : dict, optional
@@ -44,26 +47,34 @@ class Surface(Implicit):
         Unit normals of the data; with them the uncertainty is estimated better. Kept in single precision.
     attributes : dict of arrays (n,) or (n, k), optional
         See :meth:`attach`.
+    resolution : float, optional
+        Width of the smallest details, for an Expansion; a field knows its own.
     """
 
     thread_safe = False
 
     def __init__(
         self,
-        field: Field,
+        field: Field | Expansion,
         points: np.ndarray,
         details: dict | None = None,
         *,
         normals: np.ndarray | None = None,
         attributes: Mapping | None = None,
+        resolution: float | None = None,
     ):
         self.field, self.points, self.details = field, points, dict(details or {})
         self.normals = None if normals is None else np.ascontiguousarray(normals, dtype=np.float32)
-        self.dimension = field.dimension
+        self.dimension = points.shape[1]
+        self.on_grid = isinstance(field, Field)
         low, high = points.min(axis=0), points.max(axis=0)
         border = _BORDER * (high - low).max()
         self.bounds = low - border, high + border
-        self.resolution = float(field.tree.spacing(field.depth) * field.tree.box.scale[0])
+        if self.on_grid:
+            resolution = field.tree.spacing(field.depth) * field.tree.box.scale[0]
+        elif resolution is None:
+            raise ValueError("resolution is missing: give the width of the smallest details of the function.")
+        self.resolution = float(resolution)
         self._attached: dict[str, np.ndarray | Carried] = {}
         for name, values in (attributes or {}).items():
             self.attach(name, values)
@@ -71,8 +82,9 @@ class Surface(Implicit):
     def __repr__(self):
         attached = f", with {', '.join(self._attached)}" if self._attached else ""
         return (
-            f"<Surface of {len(self.points)} points{attached}: depth {self.field.depth}, {self.field.n_coef} "
-            f"coefficients, resolution {self.resolution:.3g}>"
+            f"<Surface of {len(self.points)} points{attached}: "
+            f"{f'depth {self.field.depth}' if self.on_grid else 'exact'}, {self.field.n_coef} coefficients, resolution "
+            f"{self.resolution:.3g}>"
         )
 
     def _jet(self, X, order):
@@ -200,7 +212,10 @@ class Surface(Implicit):
         if resolution is not None and not (np.isfinite(resolution) and resolution > 0):
             raise ValueError(f"resolution must be a positive length, got {resolution!r}.")
         options = {"seeds": self.points, "refine": refine, "closed": boundary == "closed", "verbose": verbose}
-        bounds = self.field.bounds if boundary == "extrapolate" else self.bounds
+        bounds = self._far_bounds() if boundary == "extrapolate" else self.bounds
+        if not self.on_grid:
+            resolution = self.resolution / 2 if resolution is None else resolution
+            return Mesh(*extract(self, bounds, resolution, **options))
         if resolution is not None and resolution > self.resolution * (1 + 1e-9):
             return Mesh(*extract(self, bounds, resolution, **options))
         if resolution is None:
@@ -209,6 +224,13 @@ class Surface(Implicit):
             finer = max(int(np.ceil(np.log2(self.resolution / resolution) - 1e-9)), 0)
         sampler = _BlockSampler(self, self.field.depth + finer, bounds)
         return Mesh(*extract(sampler, sampler.bounds, sampler.spacing, side=_BLOCK, batch=4096, **options))
+
+    def _far_bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        if self.on_grid:
+            return self.field.bounds
+        low, high = self.points.min(axis=0), self.points.max(axis=0)
+        border = _FAR * (high - low).max()
+        return low - border, high + border
 
     def _supported(self, mesh: Mesh) -> Mesh:
         """The components that data support."""
@@ -271,6 +293,7 @@ class Surface(Implicit):
                 **self.field.content(),
                 "points": self.points,
                 "normals": self.normals,
+                "resolution": self.resolution,
                 "details": self.details,
                 "attached": {name: _carried_content(self._carried(name)) for name in self._attached},
             },
@@ -283,11 +306,17 @@ class Surface(Implicit):
             content = load_npz(path)
             if content.get("type") != "Surface":
                 raise ValueError(f"{path} does not hold a Surface.")
-            field = Field.from_content(content, path)
-            points, normals = content["points"], content["normals"]
-            if points.ndim != 2 or points.shape[1] != field.dimension:
-                raise ValueError(f"points of shape {points.shape} do not belong to a field of {field.dimension} axes.")
-            surface = cls(field, points, content["details"], normals=normals)
+            points = content["points"]
+            if "functionals" in content:
+                field = Expansion.from_content(content)
+                dimension = field.functionals[0].points.shape[1]
+            else:
+                field = Field.from_content(content, path)
+                dimension = field.dimension
+            if points.ndim != 2 or points.shape[1] != dimension:
+                raise ValueError(f"points of shape {points.shape} do not belong to a field of {dimension} axes.")
+            options = {"normals": content["normals"], "resolution": content["resolution"]}
+            surface = cls(field, points, content["details"], **options)
             surface._attached = {name: _carried_of(part) for name, part in content["attached"].items()}
         except FileNotFoundError:
             raise

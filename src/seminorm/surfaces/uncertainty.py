@@ -44,6 +44,8 @@ def place_deviation(surface, data: Neighbourhood, X: np.ndarray) -> np.ndarray:
         Of the points of the surface.
     X : array (n, 3)
     """
+    if not surface.on_grid:
+        raise ValueError("the uncertainty of an exact surface is not known: reconstruct it with exact=False.")
     details = surface.details
     missing = [name for name in ("order", "smoothness", "normal_weight") if name not in details]
     if missing:

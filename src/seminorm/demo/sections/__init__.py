@@ -6,12 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..page import Section
-from . import classification, features, fields, gallery, gradients, no_length_scale, smoothing, uncertainty
+from . import classification, features, fields, gallery, gradients, no_length_scale, smoothing, surfaces, uncertainty
 
 SECTIONS: list[Callable[[Path], Section]] = [
     smoothing.section,
     uncertainty.section,
     fields.section,
+    surfaces.section,
     gradients.section,
     no_length_scale.section,
     features.section,

@@ -13,6 +13,7 @@ obj        read                          read, write          17 digits
 stl        read                          read, write          single precision
 off        read                          read, write          NOFF, COFF too
 glb                                      write                for viewers
+html                                     write                turns in browsers
 npz        read, write
 npy        read, in chunks                                    3, 6 or 9 columns
 las, laz   read                                               needs laspy
@@ -27,9 +28,10 @@ import numpy as np
 
 from ..cloud import PointCloud, as_cloud, bounds_of
 from ..mesh import Mesh
-from . import arrays, glb, las, obj, off, pcd, ply, ply_writing, stl, text
+from . import arrays, glb, html, las, obj, off, pcd, ply, ply_writing, stl, text
 from .columns import Content, PointSource
 from .errors import FileFormatError, checked_path
+from .html import write_page
 
 __all__ = [
     "FileFormatError",
@@ -39,6 +41,7 @@ __all__ = [
     "read_mesh",
     "read_points",
     "write_mesh",
+    "write_page",
     "write_points",
 ]
 
@@ -61,6 +64,7 @@ _MESH_WRITERS = {
     ".stl": stl.write_mesh,
     ".off": off.write_mesh,
     ".glb": glb.write_mesh,
+    ".html": html.write_mesh,
 }
 _POINT_WRITERS = {
     ".ply": ply_writing.write_points,
@@ -160,10 +164,11 @@ def describe(path) -> dict:
 
 
 def write_mesh(path, mesh: Mesh, *, single: bool = False) -> Path:
-    """Write a mesh in the format of the path's ending: ply, obj, stl, off or glb.
+    """Write a mesh in the format of the path's ending: ply, obj, stl, off, glb or html.
 
     PLY keeps everything: coordinates in double precision, normals, colours (8 bits), attributes. OBJ and OFF keep
-    coordinates to the last digit, normals and colours; STL only the triangles, in single precision.
+    coordinates to the last digit, normals and colours; STL only the triangles, in single precision. HTML is a page
+    that shows the mesh in any browser; see :func:`write_page` for several in one page.
 
     Parameters
     ----------
