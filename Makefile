@@ -4,6 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
+# real scans and other development data, where they are: some sections of the demo and some tests use them
+ifneq ($(wildcard ../shared/data),)
+export SEMINORM_DATA ?= $(abspath ../shared/data)
+endif
+
 .PHONY: demo test lint bench reproduce pictures clean
 
 $(STAMP): pyproject.toml

@@ -19,7 +19,7 @@ def rng():
 @pytest.fixture(scope="session")
 def data_folder():
     """The folder of real data for development; tests that need it skip where it is absent."""
-    folder = Path(os.environ.get("SEMINORM_DATA", Path(__file__).parents[2] / "shared" / "data"))
+    folder = Path(os.environ.get("SEMINORM_DATA") or Path(__file__).parents[2] / "shared" / "data")
     if not folder.is_dir():
         pytest.skip(f"no development data in {folder}: set SEMINORM_DATA to run this test")
     return folder

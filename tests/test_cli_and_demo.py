@@ -16,18 +16,19 @@ import pytest
 
 import seminorm
 from seminorm import _extras, cli, demo
-from seminorm.demo.page import Code, Paragraph, Picture, Section, Table, number, page
+from seminorm.demo.page import Code, Paragraph, Picture, Section, Table, Viewer, number, page
 from seminorm.demo.sections import SECTIONS
 
 VOID = {"meta", "img", "br", "link"}
 
 
 class Outline(HTMLParser):
-    """Pictures, anchors and links of a page; fails where a tag is not closed properly."""
+    """Pictures, frames, anchors and links of a page; fails where a tag is not closed properly."""
 
     def __init__(self, text):
         super().__init__()
-        self.open, self.images, self.anchors, self.links, self.resources = [], [], [], [], []
+        self.open, self.images, self.frames = [], [], []
+        self.anchors, self.links, self.resources = [], [], []
         self.feed(text)
         assert self.open == []
 
@@ -37,6 +38,8 @@ class Outline(HTMLParser):
             self.open.append(tag)
         if tag == "img":
             self.images.append(attributes)
+        if tag == "iframe":
+            self.frames.append(attributes)
         if "id" in attributes:
             self.anchors.append(attributes["id"])
         if tag == "a":
@@ -69,7 +72,13 @@ def built(tmp_path_factory):
     folder = tmp_path_factory.mktemp("work") / "some" / "folder"
     before = pyplot.get_fignums()
     output = io.StringIO()
-    with redirect_stdout(output), redirect_stderr(output), warnings.catch_warnings(record=True) as caught:
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        redirect_stdout(output),
+        redirect_stderr(output),
+        warnings.catch_warnings(record=True) as caught,
+    ):
+        patch.delenv("SEMINORM_DATA", raising=False)  # the page that everyone gets
         warnings.simplefilter("always")
         status = cli.main(["demo", "--output", str(folder), "--quiet"])
     return Build(folder, status, output.getvalue(), caught, before, pyplot.get_fignums())
@@ -133,9 +142,10 @@ def test_the_demo_leaves_pyplot_and_the_surroundings_alone(built):
 
 def test_every_picture_of_the_page_is_there(built):
     read = pytest.importorskip("matplotlib.image").imread
-    images = Outline(built.page).images
+    outline = Outline(built.page)
+    images, pages = outline.images, {"index.html"} | {frame["src"] for frame in outline.frames}
     assert len(images) >= len(SECTIONS)
-    assert {image["src"] for image in images} == {file.name for file in built.folder.iterdir()} - {"index.html"}
+    assert {image["src"] for image in images} == {file.name for file in built.folder.iterdir()} - pages
     for image in images:
         picture = read(built.folder / image["src"])
         assert image["alt"] and picture.shape[0] > 300 and picture.shape[1] > 700
@@ -146,7 +156,10 @@ def test_every_picture_of_the_page_is_there(built):
 def test_the_page_stands_alone(built):
     outline = Outline(built.page)
     assert outline.resources == [] and "http" not in built.page and "@import" not in built.page
-    assert [link.removeprefix("#") for link in outline.links] == outline.anchors
+    assert [link.removeprefix("#") for link in outline.links if link.startswith("#")] == outline.anchors
+    others = [link for link in outline.links if not link.startswith("#")]
+    assert others == [frame["src"] for frame in outline.frames] and all(frame["title"] for frame in outline.frames)
+    assert all("http" not in (built.folder / other).read_text(encoding="utf-8") for other in others)
     assert len(set(outline.anchors)) == len(SECTIONS)
     words = re.findall(r"[a-z]+", re.sub(r"<[^>]*>", " ", built.page.lower()))
     assert "nan" not in words and "inf" not in words
@@ -174,6 +187,8 @@ def test_the_numbers_bear_the_captions_out(built):
     assert max(float(row[3]) for row in cells(built.page, "ThinPlate()", 5) if row[0] != "2") < 1e-9
     assert max(float(row[3]) for row in cells(built.page, "Gaussian(scale=1)", 5)) > 0.5
     assert value("with the cycle free", 4, 2) < 0.1 * value("smoothing alone", 4, 2)
+    noise = value("mean distance of the points to the truth", 2, 0)
+    assert value("mean distance of the surface to the truth, near points", 2, 0) < 0.5 * noise
 
 
 def test_a_section_that_fails_leaves_the_old_page(tmp_path, monkeypatch):
@@ -269,11 +284,13 @@ def test_page_escapes_text():
         Code("if a < b: pass"),
         Table(["<h>"], [["<c>"]], "<t>"),
         Picture("a.png", 'say "x"', "<f>"),
+        Viewer("a&b.html", "<v>", "<w>"),
     ]
     text = page("<title>", "lead", [Section("A & B, twice", blocks)], "foot")
     outline = Outline(text)
     assert "<code>x &lt; y</code>" in text and "a &lt; b &amp;" in text and "if a &lt; b" in text
     assert outline.anchors == ["a-b-twice"] and outline.images[0]["alt"] == 'say "x"'
+    assert outline.frames[0]["src"] == outline.links[-1] == "a&b.html" and outline.frames[0]["title"] == "<v>"
 
 
 def test_code_is_the_source_of_what_ran():

@@ -387,17 +387,27 @@ def test_errors_name_what_is_wrong(name, content, options, message, tmp_path, ca
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("-o", "grid.tif"), r"grid.tif must end in .npz, .nc or .csv"),
-        (("-o", "grid"), r"the output grid must end in .npz, .nc or .csv"),
+        (("-o", "grid.tif"), r"cannot write grid.tif: its name must end in .npz, .nc or .csv"),
+        (("-o", "grid"), r"cannot write grid: its name must end in .npz, .nc or .csv"),
         (("-o", "nowhere/grid.npz"), "cannot write nowhere.grid.npz: there is no folder nowhere"),
         (("-o", "."), "cannot write .: it is a folder"),
         (("-o", "grid.npz", "--field", "nowhere/f.npz"), "cannot write nowhere.f.npz: there is no folder"),
         (("-o", "grid.npz", "--field", "grid.npz"), "--output and --field are both grid.npz"),
+        (("-o", "grid.npz", "--field", "./grid.npz"), "--output and --field are both grid.npz"),
+        (("-o", "absent.csv"), "absent.csv is to be read and written: name another file for --output"),
+        (("-o", "grid.npz", "--field", "absent.csv"), "absent.csv is to be read and written: .* --field"),
     ],
 )
 def test_outputs_are_checked_before_anything_is_read(options, message, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert re.search(message, failed(capsys, "absent.csv", *options))
+
+
+def test_endings_may_be_large(samples, tmp_path):
+    np.save(tmp_path / "points.npy", samples[:, :3])
+    assert run(tmp_path / "points.npy", "-o", tmp_path / "GRID.NPZ", *FAST) == 0
+    with np.load(tmp_path / "GRID.NPZ") as grid:
+        assert list(grid) == ["x0", "x1", "value"]
 
 
 @pytest.mark.parametrize("options", [(), ("-o", "grid.npz", "--spacing", "wide"), ("-o", "grid.npz", "--order", "4")])

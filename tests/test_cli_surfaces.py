@@ -3,6 +3,8 @@ they explain in one line.
 """
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from itertools import pairwise
@@ -11,7 +13,7 @@ import numba
 import numpy as np
 import pytest
 
-from seminorm import cli, serialization
+from seminorm import _compilation, cli, serialization
 from seminorm._warnings import warn_user
 from seminorm.surfaces import Mesh, PointCloud, Surface, files, read_mesh, reconstruct, reconstruction, write_points
 
@@ -85,7 +87,7 @@ def test_the_mesh_is_that_of_the_library(scan, surface, tmp_path, capsys):
     assert f"{len(mesh.faces)} faces, watertight" in line
 
 
-@pytest.mark.parametrize("suffix", cli.paths.MESH_SUFFIXES)
+@pytest.mark.parametrize("suffix", sorted({*cli.paths.MESH_SUFFIXES} - {".html"}))
 def test_other_programs_read_the_mesh(suffix, scan, tmp_path):
     trimesh = pytest.importorskip("trimesh")
     path = tmp_path / f"mesh{suffix}"
@@ -93,6 +95,12 @@ def test_other_programs_read_the_mesh(suffix, scan, tmp_path):
     mesh = trimesh.load(path, force="mesh")
     assert mesh.is_watertight
     assert mesh.volume == pytest.approx(VOLUME, rel=0.02)
+
+
+def test_a_page_to_turn_the_mesh_in(scan, tmp_path):
+    assert run("reconstruct", scan, "-o", tmp_path / "mesh.html", "--quiet", *FAST) == 0
+    text = (tmp_path / "mesh.html").read_text()
+    assert text.lstrip().lower().startswith("<!doctype html>") and "<canvas" in text
 
 
 def test_npz_holds_the_function(scan, surface, tmp_path, capsys):
@@ -149,6 +157,13 @@ def test_points_are_prepared(points, tmp_path):
     dropped = json.loads(stats.read_text())["dropped"]
     assert (dropped["duplicates"], dropped["outliers"]) == (30, 1)
     assert 0 < dropped["thinned"] == 400 - json.loads(stats.read_text())["points"]
+
+
+def test_preparation_says_how_many_points_are_left(scan, tmp_path, capsys):
+    message = "--remove-duplicates: 400 of 800 points are left\n--thin 5: 1 of 400 points are left\n"
+    words = (scan, scan, "-o", tmp_path / "mesh.ply", "--remove-duplicates", "--thin", "5", *FAST)
+    assert run("reconstruct", *words) == 1
+    assert capsys.readouterr().err.startswith(f"{message}seminorm reconstruct: a surface needs at least 10")
 
 
 def test_invalid_points_are_left_out_and_counted(points, surface, tmp_path, capsys):
@@ -220,8 +235,19 @@ def test_threads(scan, tmp_path, capsys):
         options = ("--threads", wanted, "--stats-json", path, "--quiet")
         assert run("reconstruct", scan, "-o", tmp_path / "mesh.ply", *options, *FAST) == 0
         assert json.loads(path.read_text())["threads"] == used
-    assert capsys.readouterr().err == f"seminorm: warning: --threads {most + 5}: there are {most}.\n"
+    assert capsys.readouterr().err == f"seminorm: warning: --threads {most + 5}: only {most} can be used here.\n"
     assert numba.get_num_threads() == before
+
+
+def test_any_number_of_threads_gives_the_same_bytes(scan, tmp_path):
+    environment = os.environ | {"NUMBA_NUM_THREADS": "2"}
+    for number in (1, 2):
+        words = ["reconstruct", scan, "-o", tmp_path / f"{number}.ply", "--threads", number, "--color", "--quiet"]
+        words += ["--stats-json", tmp_path / f"{number}.json"]
+        command = [sys.executable, "-m", "seminorm", *map(str, words), *FAST]
+        subprocess.run(command, env=environment, check=True, timeout=300)
+        assert json.loads((tmp_path / f"{number}.json").read_text())["threads"] == number
+    assert (tmp_path / "1.ply").read_bytes() == (tmp_path / "2.ply").read_bytes()
 
 
 @pytest.fixture(scope="module")
@@ -303,6 +329,34 @@ def test_sizes_of_memory(text, expected):
     assert cli.options.memory(text) == expected
 
 
+def test_compilation_is_announced_if_it_is_ahead(scan, tmp_path, monkeypatch, capsys):
+    words = ("reconstruct", scan, "-o", tmp_path / "mesh.ply", *FAST)
+    assert run(*words) == 0
+    capsys.readouterr()
+    assert run(*words) == 0
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(_compilation, "_is_compiled", lambda function: False)
+    assert run(*words) == 0
+    assert capsys.readouterr().err == f"{_compilation.MESSAGE}\n"
+    assert run(*words, "--quiet") == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("output", ["mesh.ply", "surface.npz"])
+@pytest.mark.parametrize("order", ["2", "3"])
+def test_what_is_waited_for_is_needed(output, order, scan, tmp_path):
+    """A loop that is not needed would never be compiled, and announced in every run."""
+    code = f"""
+from seminorm import cli
+words = ["reconstruct", {str(scan)!r}, "-o", {str(tmp_path / output)!r}, "--quiet", *{FAST[:-1]!r}, {order!r}]
+cli.main(words)
+functions = cli.reconstruct._compiled(cli.make_parser().parse_args(words))
+print(len(functions) > 0, *(function.__name__ for function in functions if not function.signatures))
+"""
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert printed.stdout.split() == ["True"]
+
+
 # -- what is refused -------------------------------------------------------------------------------------------------
 
 
@@ -352,10 +406,12 @@ def test_bad_files(kind, words, points, tmp_path, capsys):
 
 def test_points_that_are_all_invalid(points, tmp_path, capsys):
     path = bad_file("all NaN", tmp_path, points)
-    assert run("reconstruct", path, "-o", tmp_path / "mesh.ply", "--quiet") == 1
-    warning, error = capsys.readouterr().err.splitlines()
-    assert warning == "seminorm: warning: left out 9 of 9 points: NaN or infinity in their coordinates."
-    assert "at least 10 valid points" in error
+    message = failed(capsys, "reconstruct", path, "-o", tmp_path / "mesh.ply", "--quiet")
+    assert "scan.ply: none of the 9 points can be used: NaN or infinity in their coordinates (9)." in message
+    normals = np.concatenate([points[:5] * 0, points[5:9]])
+    write_points(path, PointCloud(np.concatenate([points[:5], points[5:9] * np.nan]), normals))
+    message = failed(capsys, "reconstruct", path, "-o", tmp_path / "mesh.ply", "--quiet")
+    assert "coordinates (4), their normals are zero or not finite (5)." in message
 
 
 def test_the_output_is_checked_before_anything_is_read(scan, tmp_path, capsys):
@@ -383,7 +439,7 @@ def test_options_that_do_not_go_together(scan, tmp_path, capsys):
     assert ".stl files hold no colours" in failed(capsys, "reconstruct", scan, "-o", stl, "--color")
     assert "--confidence" in failed(capsys, "reconstruct", scan, "-o", ply, "--thin", "0.1", "--confidence")
     assert "not allowed with" in misused(capsys, "reconstruct", scan, "-o", ply, "--depth", 3, "--resolution", 1)
-    assert "not allowed with" in misused(capsys, "reconstruct", scan, "-o", ply, "--trim", 1, "--trim-quantile", 1)
+    assert "not allowed with" in misused(capsys, "reconstruct", scan, "-o", ply, "--trim", 1, "--trim-quantile", 0)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -401,7 +457,8 @@ def test_colors_that_are_not_there(points, tmp_path, capsys):
         ("--smoothness", "-1", "a positive length"),
         ("--resolution", "nan", "a positive length"),
         ("--trim", "0", "a positive length"),
-        ("--trim-quantile", "1.5", "from 0 to 1"),
+        ("--trim-quantile", "1", "not including, 1"),
+        ("--trim-quantile", "-0.5", "from 0 up to"),
         ("--order", "4", "invalid choice"),
         ("--threads", "0", "1 or more"),
         ("--threads", "2.5", "1 or more"),
@@ -429,6 +486,52 @@ def test_files_appear_whole_or_not_at_all(scan, surface_file, tmp_path, monkeypa
     assert "the disk is full" in failed(capsys, "render", scan, "-o", tmp_path / "picture.png", "--size", "20x10")
     assert sorted(tmp_path.iterdir()) == sorted(outputs)
     assert {output.read_text() for output in outputs} == {"old"}
+
+
+INTERRUPTED = """
+import ctypes, os, signal, sys, time
+from seminorm import cli, serialization
+from seminorm.surfaces import reconstruction
+
+def press(*arguments, **options):
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(1)
+
+def fit(*arguments, **options):
+    exec("press()")  # after a plain KeyboardInterrupt from such a text, python -m ends by the signal
+
+def compile(*arguments, **options):
+    ctypes.CFUNCTYPE(None)(press)()  # exceptions in callbacks are lost
+    for _ in range(1000):
+        time.sleep(0.01)
+
+where, *words = sys.argv[1:]
+if where == "write":
+    serialization.os.replace = press
+else:
+    reconstruction.reconstruct = {"fit": fit, "compile": compile}[where]
+sys.exit(cli.main(words))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="processes cannot send themselves Ctrl-C")
+@pytest.mark.parametrize("where", ["fit", "compile", "write"])
+def test_interrupts_leave_nothing_behind(where, scan, tmp_path):
+    output = tmp_path / "output" / "mesh.ply"
+    output.parent.mkdir()
+    output.write_text("old")
+    (tmp_path / "interrupted.py").write_text(INTERRUPTED)
+    words = [where, "reconstruct", str(scan), "-o", str(output), "--quiet", *FAST]
+    command = [sys.executable, "-m", "interrupted", *words]
+    process = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=50, check=False)
+    assert (process.returncode, process.stderr) == (130, "seminorm: interrupted\n")
+    assert [file.read_text() for file in output.parent.iterdir()] == ["old"]
+
+
+def test_interrupts_are_as_before_when_all_is_done(scan):
+    before = signal.getsignal(signal.SIGINT), sys.unraisablehook
+    assert run("info", scan) == 0
+    assert (signal.getsignal(signal.SIGINT), sys.unraisablehook) == before
 
 
 def test_traceback_on_request(tmp_path):

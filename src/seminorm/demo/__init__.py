@@ -52,7 +52,7 @@ def run(folder: str | Path = "demo", progress: bool = True) -> Path:
     return folder / "index.html"
 
 
-def _build(builders: Sequence[Callable[[Path], Section]], workshop: Path, progress: bool) -> list[Section]:
+def _build(builders: Sequence[Callable[[Path], Section | None]], workshop: Path, progress: bool) -> list[Section]:
     sections = []
     with tqdm(builders, unit="section", disable=not progress) as bar:
         for build in bar:
@@ -62,7 +62,7 @@ def _build(builders: Sequence[Callable[[Path], Section]], workshop: Path, progre
                 threadpool_limits(1, user_api="blas"),
             ):  # for such small matrices threads cost more than they bring
                 sections.append(build(workshop))
-    return sections
+    return [section for section in sections if section is not None]
 
 
 def _publish(workshop: Path, folder: Path) -> None:

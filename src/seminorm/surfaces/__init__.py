@@ -34,6 +34,7 @@ _HOMES = {
     "slice_image": "raytracing",
     "thin": "preparation",
     "write_mesh": "files",
+    "write_page": "files",
     "write_png": "png",
     "write_points": "files",
 }

@@ -27,6 +27,7 @@ _SAMPLE_LEAST = 2000
 _VECTORS = 10  # arrays of one number a function, while a system is built and solved
 _POINT_BYTES = 160
 _REDUCTION = 0.2  # of the residual on each level: a start may be good and still lack what is new
+_STIFF = 0.5  # smoothness in cells, from which on order 3 needs double precision (measured: errors of 1e-4 of the data)
 _LOCAL_SPARSITY = 4.0  # how much sparser than the average points may be, to be given the finest functions
 
 
@@ -62,6 +63,12 @@ class Model:
         """Factor of the squared semi-norm: with it both sums have the unit of an area, in any dimension."""
         return self.smoothness ** (2 * self.order - 3)
 
+    @property
+    def dtype(self) -> np.dtype:
+        """Single precision, unless sixth derivatives weigh so much on the finest cells that they drown in rounding."""
+        stiff = self.order > 2 and self.smoothness * 2.0**self.depth > _STIFF
+        return np.dtype(np.float64 if stiff else np.float32)
+
 
 @dataclass
 class SurfaceFit:
@@ -79,8 +86,7 @@ class SurfaceFit:
 
     def field(self) -> Field:
         """The function, in the user's units."""
-        coef = collapse(self.tree, self.x)
-        coef *= self.points.size
+        coef = (collapse(self.tree, self.x) * self.points.size).astype(np.float32)
         return Field(self.tree, coef, self.model.order)
 
 
@@ -90,17 +96,19 @@ def fit_surface(
     *,
     tol: float = 1e-2,
     max_iter: int = 100,
-    dtype=np.float32,
+    dtype=None,
     start: SurfaceFit | None = None,
     report: Callable[[SurfaceFit], None] | None = None,
     memory_limit: float | None = None,
 ) -> SurfaceFit:
     """Fit one level after the other; each starts from the one before it. ``start`` is a fit of the same points.
 
-    Levels that would need more bytes than ``memory_limit``, or than are free, are refused.
+    Numbers are of the ``dtype``, or of the one that the model needs. Levels that would need more bytes than
+    ``memory_limit``, or than are free, are refused.
     """
+    dtype = model.dtype if dtype is None else np.dtype(dtype)
     if start is not None and start.model.depth <= model.depth:
-        tree, x = start.tree, start.x.copy()
+        tree, x = start.tree, start.x.astype(dtype)
     else:
         tree = Tree.root(points.box, model.degree)
         x = np.zeros(tree.active.shape, dtype=dtype)
@@ -112,7 +120,7 @@ def fit_surface(
             return fit
         level = tree.depth + 1
         finer = grown(tree, points.X, dense_enough(points, level, model.depth))
-        _check_memory(finer, len(points), np.dtype(dtype), memory_limit)
+        _check_memory(finer, len(points), dtype, memory_limit)
         larger = np.zeros(finer.active.shape, dtype=dtype)
         larger[: len(x)] = x
         tree, x = finer, larger

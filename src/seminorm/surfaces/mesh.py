@@ -188,7 +188,7 @@ class Mesh:
         return mesh
 
     def save(self, path) -> Path:
-        """Write the mesh in the format of the path's ending: ply, obj, stl, off or glb."""
+        """Write the mesh in the format of the path's ending: ply, obj, stl, off, glb, or html (a page to turn it)."""
         from .files import write_mesh
 
         return write_mesh(path, self)

@@ -8,9 +8,20 @@ import numpy as np
 
 from ..fields.field import Field
 from ..serialization import load_npz, save_npz
+from .attributes import FILLED, Neighbourhood, distance_and_spacing
+from .extraction import component_labels
 from .implicit import Implicit
+from .mesh import Mesh
+from .meshing import mesh_implicit
+from .trimming import smoothed, trimmed_faces
 
 _BORDER = 0.1  # of the longest side
+_SMOOTHING = 10  # steps over the mesh, of what decides where an open surface ends
+_NEIGHBOURS = 64  # one in so many points, the nearest in time, are looked at for what supports a moment
+_FEWEST = 10
+_SUPPORTED = 0.05  # share of a component's vertices that must lie near data, or where data can have moved to
+_LEAST_SLOPE = 0.2
+_BOUNDARIES = ("closed", "open")
 
 
 class MovingSurface:
@@ -76,6 +87,81 @@ class Moment(Implicit):
     def __repr__(self):
         return f"<{self.moving!r} at time {self.time:.6g}>"
 
+    def mesh(
+        self,
+        resolution: float | None = None,
+        *,
+        boundary: str = "closed",
+        trim: float | None = None,
+        keep_unsupported: bool = False,
+        refine: int = 2,
+        verbose: bool = False,
+    ) -> Mesh:
+        """Triangles of the surface at this time.
+
+        Data are those of the time or, between two times of the data, of both. There the surface may be away from them
+        by as much as it moves: its speed, known from the function, times the time to the farther of the two.
+
+        Parameters
+        ----------
+        resolution : float, optional
+            Side of the cells that the surface is cut into; by default half of the field's finest cells.
+        boundary : "closed" or "open"
+            "closed": at :attr:`bounds`, with a cap. "open": where the surface leaves the data; see ``trim``.
+        trim : float, optional
+            For open surfaces: the largest distance to the nearest data point, on top of the motion. By default three
+            times the distance of neighbouring data points there, but no less than the field's finest cells.
+        keep_unsupported : bool
+            Keep components that are not near any data.
+        refine : int
+            Newton steps that bring each vertex onto the surface.
+        verbose : bool
+            Show progress.
+        """
+        if boundary not in _BOUNDARIES:
+            raise ValueError(f"boundary must be one of {', '.join(map(repr, _BOUNDARIES))}, got {boundary!r}.")
+        if trim is not None and boundary != "open":
+            raise ValueError(f"trim={trim!r} is for open surfaces: give boundary='open' with it, not {boundary!r}.")
+        if trim is not None and not (np.isfinite(trim) and trim > 0):
+            raise ValueError(f"trim must be a positive length, got {trim!r}.")
+        mesh = mesh_implicit(self, resolution, closed=boundary == "closed", refine=refine, verbose=verbose)
+        if boundary == "closed" and keep_unsupported:
+            return mesh
+        points, wait = self._data()
+        distance, spacing = distance_and_spacing(Neighbourhood(points), mesh.vertices)
+        moved = smoothed(wait * self.speed(mesh.vertices), mesh.faces, _SMOOTHING)
+        if not keep_unsupported:
+            kept = _supported(mesh, distance <= np.maximum(FILLED * spacing, self.resolution) + moved)
+            mesh, (distance, spacing, moved) = _kept(mesh, kept, distance, spacing, moved)
+        if boundary == "closed":
+            return mesh
+        near = np.maximum(FILLED * smoothed(spacing, mesh.faces, _SMOOTHING), self.resolution) if trim is None else trim
+        limit = near + moved
+        kept = trimmed_faces(mesh.vertices, mesh.faces, distance > limit, limit)
+        if not kept.any():
+            raise ValueError(
+                f"trimming leaves nothing of the surface: data are {distance.min():.3g} or more away from it, and trim "
+                f"is {limit.min():.3g}. Give a larger trim."
+            )
+        return mesh.keep(kept)
+
+    def speed(self, X) -> np.ndarray:
+        """How fast the surface moves along its normal at places X (m, 3), in units of length a unit of time."""
+        X = self._points(X)
+        gradients = self.moving.field.jet(np.column_stack([X, np.full(len(X), self.time)]))[1]
+        return np.abs(gradients[:, 3]) / np.maximum(np.linalg.norm(gradients[:, :3], axis=1), _LEAST_SLOPE)
+
+    def _data(self) -> tuple[np.ndarray, float]:
+        """The data nearest in time, from before and after, and how far in time the farthest of them are."""
+        away = self.moving.times - self.time
+        few = min(max(len(away) // _NEIGHBOURS, _FEWEST), len(away)) - 1
+        wait = max(
+            np.partition(np.abs(away), few)[few],
+            -away[away <= 0].max(initial=-np.inf) if (away <= 0).any() else 0.0,
+            away[away >= 0].min(initial=np.inf) if (away >= 0).any() else 0.0,
+        )
+        return self.moving.points[np.abs(away) <= wait * (1 + 1e-9)], float(wait)
+
     def _jet(self, X, order):
         X = np.column_stack([X, np.full(len(X), self.time)])
         if order == 0:
@@ -83,3 +169,18 @@ class Moment(Implicit):
         values, gradients = self.moving.field.jet(X)
         result = values, np.ascontiguousarray(gradients[:, :3])
         return result if order == 1 else (*result, self.moving.field.hessian(X)[:, :3, :3])
+
+
+def _supported(mesh: Mesh, near: np.ndarray) -> np.ndarray:
+    """Faces of the components of which a share is near data; in any case those of the component nearest to them."""
+    labels = component_labels(mesh.faces, len(mesh.vertices))
+    share = np.bincount(labels, near) / np.bincount(labels)
+    return ((share >= _SUPPORTED) | (share == share.max()))[labels[mesh.faces[:, 0]]]
+
+
+def _kept(mesh: Mesh, faces: np.ndarray, *columns: np.ndarray) -> tuple[Mesh, list[np.ndarray]]:
+    """The mesh with some of its faces, and numbers of its vertices for those that are left."""
+    if faces.all():
+        return mesh, list(columns)
+    used = np.unique(mesh.faces[faces])
+    return mesh.keep(faces), [column[used] for column in columns]

@@ -277,7 +277,7 @@ class Surface(Implicit):
     # -- files -----------------------------------------------------------------------------------------------------
 
     def save(self, path, **options) -> Path:
-        """Write the mesh (by ending: ply, obj, stl, glb, off) or, as npz, the function and all that is attached.
+        """Write the mesh (by ending: ply, obj, stl, glb, off, html) or, as npz, the function and all that is attached.
 
         ``options`` are those of :meth:`mesh`.
         """

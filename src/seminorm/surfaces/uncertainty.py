@@ -117,7 +117,8 @@ def _draws(tree: Tree, order: int, alpha: float, points: np.ndarray, weights: np
     """
     rng = np.random.default_rng(1)
     shape = len(points), 1 + points.shape[1]
-    equations = PointEquations(tree, order, points, weights, np.zeros(shape, dtype=np.float32), np.float32)
+    precision = np.float64 if order > 2 else np.float32
+    equations = PointEquations(tree, order, points, weights, np.zeros(shape, dtype=np.float32), precision)
     roots = 1 / np.sqrt(weights[:, [0] + [1] * points.shape[1]])
     for _ in range(_DRAWS):
         right = equations.right_for(rng.standard_normal(shape) * roots)

@@ -1,4 +1,6 @@
-"""The sections of the page, in order. Each is a function that writes its pictures to a folder and returns a Section."""
+"""The sections of the page, in order. Each is a function that writes its pictures to a folder and returns a Section,
+or None if what it needs is not there.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +8,25 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..page import Section
-from . import classification, features, fields, gallery, gradients, no_length_scale, smoothing, surfaces, uncertainty
+from . import (
+    classification,
+    features,
+    fields,
+    gallery,
+    gradients,
+    no_length_scale,
+    scans,
+    smoothing,
+    surfaces,
+    uncertainty,
+)
 
-SECTIONS: list[Callable[[Path], Section]] = [
+SECTIONS: list[Callable[[Path], Section | None]] = [
     smoothing.section,
     uncertainty.section,
     fields.section,
     surfaces.section,
+    scans.section,
     gradients.section,
     no_length_scale.section,
     features.section,

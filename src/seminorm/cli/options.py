@@ -1,0 +1,154 @@
+"""Values of options: from the words of a command line to numbers, vectors and colours, or a word of advice."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+from collections.abc import Callable
+
+from .reporting import listed
+
+COLORS = {
+    "white": (1.0, 1.0, 1.0),
+    "silver": (0.78, 0.79, 0.80),
+    "grey": (0.55, 0.56, 0.58),
+    "gray": (0.55, 0.56, 0.58),
+    "black": (0.0, 0.0, 0.0),
+    "red": (0.80, 0.25, 0.22),
+    "orange": (0.93, 0.56, 0.25),
+    "yellow": (0.93, 0.80, 0.33),
+    "green": (0.42, 0.66, 0.38),
+    "teal": (0.27, 0.60, 0.60),
+    "blue": (0.30, 0.50, 0.78),
+    "purple": (0.56, 0.44, 0.72),
+    "pink": (0.90, 0.62, 0.68),
+    "brown": (0.55, 0.40, 0.28),
+}
+TRANSPARENT = "transparent"
+_DEEPEST = 14
+_LARGEST_SIDE = 16384
+_MOST_SAMPLES = 16
+
+Triple = tuple[float, float, float]
+
+# -- numbers ---------------------------------------------------------------------------------------------------------
+
+
+def length(text: str) -> float:
+    """A positive number."""
+    return _number(text, float, lambda x: math.isfinite(x) and x > 0, "a positive length")
+
+
+def share(text: str) -> float:
+    """A number from 0 up to, but not including, 1."""
+    return _number(text, float, lambda x: 0 <= x < 1, "a number from 0 up to, but not including, 1")
+
+
+def count(text: str) -> int:
+    """A positive whole number."""
+    return _number(text, int, lambda n: n >= 1, "a whole number, 1 or more")
+
+
+def depth(text: str) -> int:
+    """A depth that a field can have."""
+    return _number(text, int, lambda n: 1 <= n <= _DEEPEST, f"a whole number from 1 to {_DEEPEST}")
+
+
+def samples(text: str) -> int:
+    """Rays along one side of a pixel."""
+    return _number(text, int, lambda n: 1 <= n <= _MOST_SAMPLES, f"a whole number from 1 to {_MOST_SAMPLES}")
+
+
+def memory(text: str) -> int:
+    """Bytes of a size such as 500MB."""
+    match = re.fullmatch(r"([\d.]+) *([kmgt])(i?)b", text.strip(), re.IGNORECASE)
+    if match is None or match[1].count(".") > 1 or not float(match[1].strip(".") or 0) > 0:
+        raise argparse.ArgumentTypeError(f"must be a size such as 500MB, 4GB or 2GiB, got {text!r}")
+    factor = (1024 if match[3] else 1000) ** (1 + "kmgt".index(match[2].lower()))
+    return int(float(match[1]) * factor)
+
+
+def number_or_word(text: str) -> float | str:
+    """A number, whole if it is written so; words are judged by those who take them."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _number(text: str, kind: Callable, valid: Callable, what: str):
+    """A number of a kind for which ``valid`` holds; ``what`` says which ones these are."""
+    try:
+        number = kind(text)
+    except ValueError:
+        number = None
+    if number is None or not valid(number):
+        raise argparse.ArgumentTypeError(f"must be {what}, got {text!r}")
+    return number
+
+
+# -- lists -----------------------------------------------------------------------------------------------------------
+
+
+def words(text: str) -> list[str]:
+    """Words with commas between them."""
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def numbers(text: str) -> list[float]:
+    """Numbers with commas between them."""
+    try:
+        return [float(word) for word in words(text)]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be numbers with commas between them, got {text!r}") from None
+
+
+def vector(text: str) -> Triple:
+    """A direction in space."""
+    triple = _triple(text)
+    if triple is None or not any(triple):
+        raise argparse.ArgumentTypeError(f"must be three numbers with commas between them, not all zero, got {text!r}")
+    return triple
+
+
+def _triple(text: str) -> Triple | None:
+    try:
+        triple = tuple(float(word) for word in text.split(","))
+    except ValueError:
+        return None
+    return triple if len(triple) == 3 and all(map(math.isfinite, triple)) else None
+
+
+# -- pictures --------------------------------------------------------------------------------------------------------
+
+
+def picture_size(text: str) -> tuple[int, int]:
+    """Width and height in pixels."""
+    match = re.fullmatch(r"(\d+)x(\d+)", text.strip().lower())
+    sides = (0, 0) if match is None else (int(match[1]), int(match[2]))
+    if not all(1 <= side <= _LARGEST_SIDE for side in sides):
+        raise argparse.ArgumentTypeError(f"must be WIDTHxHEIGHT, 1 to {_LARGEST_SIDE} each, got {text!r}")
+    return sides
+
+
+def color(text: str) -> Triple:
+    """Red, green and blue from 0 to 1."""
+    word = text.strip().lower()
+    if word in COLORS:
+        return COLORS[word]
+    if re.fullmatch(r"#[0-9a-f]{6}", word):
+        return tuple(int(word[k : k + 2], 16) / 255 for k in (1, 3, 5))
+    triple = _triple(text)
+    if triple is None or min(triple) < 0 or max(triple) > 255:
+        raise argparse.ArgumentTypeError(
+            f"must be R,G,B (from 0 to 1, or from 0 to 255), #rrggbb or {listed(list(COLORS))}, got {text!r}"
+        )
+    return tuple(number / 255 for number in triple) if max(triple) > 1 else triple
+
+
+def background(text: str) -> Triple | str:
+    """A colour or none at all."""
+    return TRANSPARENT if text.strip().lower() == TRANSPARENT else color(text)

@@ -1,0 +1,117 @@
+"""What the user is told: warnings, times, memory, tables; and how many processors are at work."""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+# -- messages --------------------------------------------------------------------------------------------------------
+
+
+def one_line(message: object) -> str:
+    """A message without line breaks."""
+    return " ".join(str(message).split())
+
+
+def warn(message: object) -> None:
+    """Print a warning as one line, above a progress bar if there is one."""
+    from tqdm import tqdm
+
+    tqdm.write(f"seminorm: warning: {one_line(message)}", file=sys.stderr)
+
+
+@contextmanager
+def shown_warnings() -> Iterator[None]:
+    """Warnings of the library as one line each."""
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *where: warn(message)
+        yield
+
+
+# -- processors, memory, time ----------------------------------------------------------------------------------------
+
+
+@contextmanager
+def threads(number: int | None) -> Iterator[None]:
+    """As many threads of Numba as wished, if there are as many."""
+    if number is None:
+        yield
+        return
+    import numba
+
+    most = numba.config.NUMBA_NUM_THREADS
+    if number > most:
+        warn(f"--threads {number}: only {most} can be used here.")
+    before = numba.get_num_threads()
+    numba.set_num_threads(min(number, most))
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)
+
+
+class Clock:
+    """Seconds of each stage."""
+
+    def __init__(self):
+        self.seconds: dict[str, float] = {}
+        self._start = time.perf_counter()
+
+    @property
+    def total(self) -> float:
+        return time.perf_counter() - self._start
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        self.seconds[name] = time.perf_counter() - start
+
+    def split(self, name: str, parts: dict[str, float]) -> None:
+        """Replace a stage by its parts, if they are known."""
+        if parts:
+            self.seconds.pop(name)
+            self.seconds |= parts
+
+
+def peak_memory() -> int | None:
+    """Bytes, where the system tells."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+# -- words -----------------------------------------------------------------------------------------------------------
+
+
+def listed(words: Sequence[str]) -> str:
+    """Words with commas, and "or" before the last one."""
+    return f"{', '.join(words[:-1])} or {words[-1]}" if len(words) > 1 else words[0]
+
+
+def as_size(number: int | None) -> str:
+    """A number of bytes in words."""
+    if number is None:
+        return "unknown"
+    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if number >= factor:
+            return f"{number / factor:.3g} {unit}" if number < 1000 * factor else f"{number / factor:.0f} {unit}"
+    return f"{number} bytes"
+
+
+def as_word(value: object) -> str:
+    """A value of a table."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def table(rows: Sequence[tuple[str, str]]) -> str:
+    """Names and values in two columns."""
+    width = max(len(name) for name, _ in rows) + 2
+    return "\n".join(f"  {name:{width}}{value}" for name, value in rows)
