@@ -4,13 +4,16 @@ Give the names of the parts wanted, or none for all.
 
 - motion: two balls circle, merge and part; 8 frames of points are fitted, and all is known in between. Distances of
   the surface from the truth at the times of the data and half-way between them, for several time scales; beside them
-  the nearest frame alone, and the mean of the functions of the two frames around. Then noise and holes in the
-  frames: one function of space and time against every frame for itself, as in the source's film.
+  the nearest frame alone, and the mean of the functions of the two frames around. Then a slow part of the motion with
+  noise or holes in the frames: one function of space and time against every frame for itself, as in the source's film.
 - shapes: figure 4.9 itself, with two poses of a cat for the source's monkey and man: eight renderings at evenly spaced
   times. Below them the same by correspondence of the vertices, which the points do not know: the source says that
-  this is the better way to morph.
+  this is the better way to morph. The ten poses do not follow each other; these two are the most alike.
 - scan: three frames of a depth camera held by hand, with normals from planes through neighbours. The one in the middle
   is left out and compared.
+
+Two time scales are compared where it matters: that of the motion (the time between frames counts as three times the
+motion between them), and all times together as the longest side.
 
 In the pictures frames of the data are brown, times without data blue. The distances are means in percent of the
 longest side of the data (motion: of true points from the surface and of the surface from the truth).
@@ -42,11 +45,13 @@ from scipy.spatial import cKDTree
 from seminorm.surfaces import Mesh, MovingSurface, Sphere, blend, reconstruct
 from seminorm.surfaces.implicit import Implicit
 from seminorm.surfaces.meshing import mesh_implicit
+from seminorm.surfaces.moving import time_scale_of_motion
 
 FRAMES = 8
 SCALES = 0.25, 0.5, 2.0  # of the default time scale
 NOISE = 0.01  # of the longest side
 HOLE = 0.45  # radius
+SLOW = 0.1, 0.2  # first and last time of the slow part
 CATS = "4d/cat-poses.npz"
 POSES = "cat-08.obj", "cat-09.obj"
 KINECT = "4d/kinect_sequence_3frames.npz"
@@ -117,7 +122,13 @@ def motion(quick: bool, height: int, folder: Path) -> None:
     row("nearest frame alone", lambda moment: alone[int(np.abs(moments - moment).argmin())].mesh(), seconds)
     row("mean of the frames around", lambda moment: averaged(alone, moments, moment), seconds)
     draw_motion(default, others, alone, frames, moments, between, height, folder)
-    troubled(frames, moments, longest)
+    troubled(150 if quick else 300)
+
+
+def time_scales(points, normals, times) -> dict[str, float]:
+    """The two that are compared, in units of length a unit of time."""
+    longest = float(np.ptp(points, axis=0).max() / np.ptp(times))
+    return {"of the motion": time_scale_of_motion(points, normals, times), "longest side": longest}
 
 
 def timed(points, normals, **given) -> tuple[MovingSurface, float]:
@@ -175,27 +186,37 @@ def draw_motion(default, others, alone, frames, moments, between, height: int, f
     side_by_side(images, titles, folder / "seed004_figure49_scales.png", columns=4)
 
 
-def troubled(frames, moments: np.ndarray, longest: float) -> None:
-    """Noise and holes: together against alone, at the times of the data."""
+def troubled(n: int) -> None:
+    """Noise and holes in a slow motion: together against alone, at the times of the data."""
     rng = np.random.default_rng(1)
+    moments = np.linspace(*SLOW, FRAMES)
+    frames = [true_points(moment, n, rng) for moment in moments]
+    longest = float(np.ptp(np.concatenate([points for points, _ in frames]), axis=0).max())
     noisy = [
         (p + NOISE * longest * rng.standard_normal(p.shape), n + 25.0 * NOISE * rng.standard_normal(p.shape))
         for p, n in frames
     ]
-    holes = [p[rng.integers(len(p))] for p, _ in frames]
-    kept = [np.linalg.norm(p - hole, axis=1) > HOLE for (p, _), hole in zip(frames, holes, strict=True)]
-    holed = [(p[rows], n[rows]) for (p, n), rows in zip(frames, kept, strict=True)]
-    print(f"  {'at the times of the data':<34} {'every frame alone':>20} {'together':>9}")
-    for name, data in ((f"noise of {100 * NOISE:g} %", noisy), ("a hole in every frame", holed)):
-        together = reconstruct(*(joined(data, moments)[:2]), times=joined(data, moments)[2])
-        errors = []
-        for mesh_at in (lambda i, d=data: reconstruct(*d[i]).mesh(), lambda i, m=together: m.at(moments[i]).mesh()):
-            if data is noisy:
-                errors.append(np.mean([error(mesh_at(i), moments[i], longest) for i in range(len(moments))]))
-            else:
-                lost = [distances(mesh_at(i), frames[i][0][~kept[i]]).mean() for i in range(len(moments))]
-                errors.append(100.0 * np.mean(lost) / longest)
-        print(f"  {name:<34} {errors[0]:20.3f} {errors[1]:9.3f}", flush=True)
+    holes = [points[rng.integers(len(points))] for points, _ in frames]
+    lost = [np.linalg.norm(points - hole, axis=1) < HOLE for (points, _), hole in zip(frames, holes, strict=True)]
+    holed = [(p[~rows], n[~rows]) for (p, n), rows in zip(frames, lost, strict=True)]
+
+    def off(mesh_at, in_holes: bool) -> float:
+        if not in_holes:
+            return float(np.mean([error(mesh_at(i), moment, longest) for i, moment in enumerate(moments)]))
+        away = [distances(mesh_at(i), frames[i][0][rows]).mean() for i, rows in enumerate(lost)]
+        return 100.0 * float(np.mean(away)) / longest
+
+    print(f"slow motion: {FRAMES} frames of {n} points; distances at the times of the data")
+    print(f"  {'':<34} {'every frame alone':>18} {'together: of the motion':>24} {'longest side':>13}")
+    for name, data in ((f"noise of {100 * NOISE:g} %", noisy), ("in a hole of every frame", holed)):
+        points, normals, times = joined(data, moments)
+        directions = normals / np.linalg.norm(normals, axis=1, keepdims=True)
+        alone = [reconstruct(*frame) for frame in data]
+        errors = [off(lambda i, them=alone: them[i].mesh(), data is holed)]
+        for length in time_scales(points, directions, times).values():
+            moving = reconstruct(points, normals, times=times, time_scale=length)
+            errors.append(off(lambda i, it=moving: it.at(moments[i]).mesh(), data is holed))
+        print(f"  {name:<34} {errors[0]:18.3f} {errors[1]:24.3f} {errors[2]:13.3f}", flush=True)
 
 
 # -- two shapes --------------------------------------------------------------------------------------------------------
@@ -212,23 +233,27 @@ def shapes(quick: bool, height: int, folder: Path) -> None:
     frames = [sample_mesh(Mesh(corner, faces), 1500 if quick else 5000, rng) for corner in vertices]
     points, normals, times = joined(frames, [0.0, 1.0])
     longest = float(np.ptp(points, axis=0).max())
-    moving, seconds = timed(points, normals, times=times)
-    print(f"shapes: 2 x {len(frames[0][0])} points, {moving.field.n_coef} functions, {seconds:.0f} s")
     model = Model("", (1.0, -0.2, 0.3))
     size = shape_of(vertices.reshape(-1, 3), model, height)
     view = camera(vertices.reshape(-1, 3), model, size)
-    images, titles, below = [], [], []
-    print("  time, distance from the mesh by correspondence in percent of the longest side")
-    for moment in np.linspace(0.0, 1.0, 8):
-        known = moment in (0.0, 1.0)
-        truth = Mesh((1.0 - moment) * vertices[0] + moment * vertices[1], faces)
-        mesh = moving.at(moment).mesh()
-        away = 100.0 * distances(mesh, sample_mesh(truth, 10_000, rng)[0]).mean() / longest
-        print(f"  {moment:5.2f} {away:7.3f}", flush=True)
-        images.append(draw_mesh(mesh, view, size, color=CLAY if known else STEEL))
-        below.append(draw_mesh(truth, view, size, color=SAGE))
-        titles.append(f"time {moment:.2f}")
-    side_by_side(images + below, titles + ["by correspondence"] * 8, folder / "seed004_figure49_shapes.png", columns=8)
+    moments = np.linspace(0.0, 1.0, 8)
+    truth = [Mesh((1.0 - moment) * vertices[0] + moment * vertices[1], faces) for moment in moments]
+    print(f"shapes: 2 x {len(frames[0][0])} points; distances from what correspondence gives, at 8 times from 0 to 1")
+    images, titles = [], []
+    for name, length in time_scales(points, normals, times).items():
+        moving, seconds = timed(points, normals, times=times, time_scale=length)
+        meshes = [moving.at(moment).mesh() for moment in moments]
+        away = [distances(mesh, sample_mesh(true, 10_000, rng)[0]) for mesh, true in zip(meshes, truth, strict=True)]
+        away = " ".join(f"{100.0 * distance.mean() / longest:6.3f}" for distance in away)
+        print(
+            f"  time scale {length:.3g} ({name}): {away} ({moving.field.n_coef} functions, {seconds:.0f} s)", flush=True
+        )
+        for moment, mesh in zip(moments, meshes, strict=True):
+            images.append(draw_mesh(mesh, view, size, color=CLAY if moment in (0.0, 1.0) else STEEL))
+            titles.append(f"time {moment:.2f}, scale {name}")
+    images += [draw_mesh(mesh, view, size, color=SAGE) for mesh in truth]
+    titles += ["by correspondence"] * len(truth)
+    side_by_side(images, titles, folder / "seed004_figure49_shapes.png", columns=8)
 
 
 # -- a depth camera ----------------------------------------------------------------------------------------------------
@@ -242,21 +267,25 @@ def scan(quick: bool, height: int, folder: Path) -> None:
         moments = content["t"]
         whole = [content[f"frame{i}"].astype(float) for i in range(3)]
     rng = np.random.default_rng(0)
-    frames = [seen(frame, 2000 if quick else 8000, rng) for frame in whole]
+    frames = [seen(frame, 1500 if quick else 5000, rng) for frame in whole]
     points, normals, times = joined([frames[0], frames[2]], moments[[0, 2]])
-    moving, seconds = timed(points, normals, times=times)
-    alone = [reconstruct(*frames[i]).mesh(boundary="open") for i in (0, 2)]
-    left_out = whole[1][rng.choice(len(whole[1]), 10_000, replace=False)]
     longest = float(np.ptp(points, axis=0).max())
-    print(f"scan: frames 1 and 3 of 3, {len(points)} points, {moving.field.n_coef} functions, {seconds:.0f} s")
-    print("  distance of the points of frame 2, which was left out, in percent of the longest side")
-    middle = moving.at(float(moments[1])).mesh(boundary="open")
-    for name, mesh in (("from frames 1 and 3, in between", middle), ("frame 1", alone[0]), ("frame 3", alone[1])):
+    left_out = whole[1][rng.choice(len(whole[1]), 10_000, replace=False)]
+    print(f"scan: frames 1 and 3 of 3, {len(points)} points; distance of points of frame 2, which was left out, from")
+
+    def row(name: str, mesh: Mesh) -> None:
         away = 100.0 * distances(mesh, left_out) / longest
-        print(f"  {name:<32} mean {away.mean():.3f}, median {np.median(away):.3f}")
+        print(f"  {name:<50} mean {away.mean():.3f}, median {np.median(away):.3f}", flush=True)
+
+    for i in (0, 2):
+        row(f"frame {i + 1} alone", reconstruct(*frames[i]).mesh(boundary="open"))
+    for name, length in reversed(time_scales(points, normals, times).items()):
+        moving, seconds = timed(points, normals, times=times, time_scale=length)
+        middle = moving.at(float(moments[1])).mesh(boundary="open")
+        row(f"both, time scale {length:.3g} ({name}), {seconds:.0f} s", middle)
     model = Model("", (0.15, -0.1, 1.0), (0.0, -1.0, 0.0))
     size = shape_of(points, model, height)
-    view = camera(points, model, size, margin=0.05)
+    view = camera(points, model, size, margin=0.08)
     ends = [moving.at(float(moments[i])).mesh(boundary="open") for i in (0, 2)]
     drawn = zip((ends[0], middle, ends[1]), (CLAY, STEEL, CLAY), strict=True)
     images = [draw_mesh(mesh, view, size, color=color) for mesh, color in drawn]

@@ -24,7 +24,7 @@ from .oriented import OrientedPoints, grown
 
 _SAMPLE_PER_CELL = 3  # points in a cell that suffice for a coarse level
 _SAMPLE_LEAST = 2000
-_VECTORS = 10  # arrays of one number a function, while a system is built and solved
+_VECTORS = 15  # arrays of one number a function, while a system is built and solved (measured)
 _POINT_BYTES = 160
 _REDUCTION = 0.2  # of the residual on each level: a start may be good and still lack what is new
 _STIFF = 0.5  # smoothness in cells, from which on order 3 needs double precision (measured: errors of 1e-4 of the data)

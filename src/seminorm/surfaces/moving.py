@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from ..fields.field import Field
 from ..serialization import load_npz, save_npz
@@ -22,6 +23,10 @@ _FEWEST = 10
 _SUPPORTED = 0.05  # share of a component's vertices that must lie near data, or where data can have moved to
 _LEAST_SLOPE = 0.2
 _BOUNDARIES = ("closed", "open")
+_MOTIONS = 3.0  # between two frames, that the time between them counts as
+_FRAME_POINTS = 50  # on average, from which on points of one time are a frame
+_GROUP_POINTS = 500  # in a group of points that were measured one by one
+_LOOKS = 2000  # points of a frame whose motion is measured
 
 
 class MovingSurface:
@@ -91,6 +96,7 @@ class Moment(Implicit):
         self,
         resolution: float | None = None,
         *,
+        bounds=None,
         boundary: str = "closed",
         trim: float | None = None,
         keep_unsupported: bool = False,
@@ -106,8 +112,10 @@ class Moment(Implicit):
         ----------
         resolution : float, optional
             Side of the cells that the surface is cut into; by default half of the field's finest cells.
+        bounds : pair of points, optional
+            Box in which to look; by default :attr:`bounds`, some way beyond the data of all times.
         boundary : "closed" or "open"
-            "closed": at :attr:`bounds`, with a cap. "open": where the surface leaves the data; see ``trim``.
+            "closed": at the border of the box, with a cap. "open": where the surface leaves the data; see ``trim``.
         trim : float, optional
             For open surfaces: the largest distance to the nearest data point, on top of the motion. By default three
             times the distance of neighbouring data points there, but no less than the field's finest cells.
@@ -124,8 +132,9 @@ class Moment(Implicit):
             raise ValueError(f"trim={trim!r} is for open surfaces: give boundary='open' with it, not {boundary!r}.")
         if trim is not None and not (np.isfinite(trim) and trim > 0):
             raise ValueError(f"trim must be a positive length, got {trim!r}.")
-        mesh = mesh_implicit(self, resolution, closed=boundary == "closed", refine=refine, verbose=verbose)
-        if boundary == "closed" and keep_unsupported:
+        closed = boundary == "closed"
+        mesh = mesh_implicit(self, resolution, bounds=bounds, closed=closed, refine=refine, verbose=verbose)
+        if closed and keep_unsupported:
             return mesh
         points, wait = self._data()
         distance, spacing = distance_and_spacing(Neighbourhood(points), mesh.vertices)
@@ -133,7 +142,7 @@ class Moment(Implicit):
         if not keep_unsupported:
             kept = _supported(mesh, distance <= np.maximum(FILLED * spacing, self.resolution) + moved)
             mesh, (distance, spacing, moved) = _kept(mesh, kept, distance, spacing, moved)
-        if boundary == "closed":
+        if closed:
             return mesh
         near = np.maximum(FILLED * smoothed(spacing, mesh.faces, _SMOOTHING), self.resolution) if trim is None else trim
         limit = near + moved
@@ -169,6 +178,44 @@ class Moment(Implicit):
         values, gradients = self.moving.field.jet(X)
         result = values, np.ascontiguousarray(gradients[:, :3])
         return result if order == 1 else (*result, self.moving.field.hessian(X)[:, :3, :3])
+
+
+def time_scale_of_motion(points: np.ndarray, normals: np.ndarray, times: np.ndarray) -> float:
+    """The length that a unit of time should count as: three times as far as the surface moves in it.
+
+    Smaller ones smooth the motion away, larger ones let every frame forget the others. The motion is the mean distance
+    of points from the planes of the nearest points one frame later; noise counts as motion. All times together count at
+    least as the distance of neighbouring points.
+
+    Parameters
+    ----------
+    points, normals : array (n, 3)
+        The normals of unit length.
+    times : array (n,)
+        Points without frames, each with a time of its own, are put into groups of some 500.
+    """
+    frames = _frames(times)
+    moments = np.array([times[rows].mean() for rows in frames])
+    trees = [cKDTree(points[rows]) for rows in frames]
+    moved, spacing = [], []
+    for here, later, tree in zip(frames, frames[1:], trees[1:], strict=False):
+        chosen = here[:: max(len(here) // _LOOKS, 1)]
+        nearest = later[tree.query(points[chosen])[1]]
+        moved.append(np.abs(((points[chosen] - points[nearest]) * normals[nearest]).sum(axis=1)).mean())
+    for rows, tree in zip(frames, trees, strict=True):
+        chosen = rows[:: max(len(rows) // _LOOKS, 1)]
+        spacing.append(np.median(tree.query(points[chosen], k=2)[0][:, 1]))
+    least = np.median(spacing) / np.ptp(times)
+    return float(max(_MOTIONS * np.sum(moved) / (moments[-1] - moments[0]), least))
+
+
+def _frames(times: np.ndarray) -> list[np.ndarray]:
+    """Rows of the points of each time, earliest first, or of groups of points that follow each other."""
+    order = np.argsort(times, kind="stable")
+    starts = np.flatnonzero(np.diff(times[order])) + 1
+    if len(times) < _FRAME_POINTS * (len(starts) + 1):
+        return np.array_split(order, max(len(times) // _GROUP_POINTS, 2))
+    return np.split(order, starts)
 
 
 def _supported(mesh: Mesh, near: np.ndarray) -> np.ndarray:

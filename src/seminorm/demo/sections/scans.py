@@ -51,8 +51,8 @@ def section(folder: Path) -> Section | None:
         bunny = bunny or mesh
     intro = (
         "Real scans, reconstructed with default settings. The bunny is ten registered range scans, each with normals "
-        "estimated from nearest neighbours and turned to its scanner; the lion is a walk-around scan with plants around"
-        " it, some leaves of which are components of their own; the range maps are single views of a statue. Every mesh "
+        "estimated from nearest neighbours and turned to its scanner; the lion is a walk-around scan with plants, some "
+        "of whose leaves are components of their own; the range maps are single views of a statue. Every mesh "
         "is closed: where the data end it goes on to the edge of their box and is capped there; with "
         '`mesh(boundary="open")` it would end with the data.'
     )
