@@ -63,7 +63,8 @@ class Transformation(BaseEstimator):
         parameters = np.asarray(parameters, dtype=float)
         if parameters.ndim != 2 or parameters.shape[1] != self.n_parameters:
             raise ValueError(
-                f"parameters must have shape (m, {self.n_parameters}), one row a transformation, got {parameters.shape}."
+                f"parameters must have shape (m, {self.n_parameters}), a row for each transformation, got "
+                f"{parameters.shape}."
             )
         return self._apply(X, parameters)
 
