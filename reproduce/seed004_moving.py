@@ -95,7 +95,7 @@ def motion(quick: bool, height: int, folder: Path) -> None:
     rng = np.random.default_rng(0)
     moments = np.linspace(0.0, 1.0, FRAMES)
     between = (moments[:-1] + moments[1:]) / 2
-    frames = [true_points(moment, 300 if quick else 1000, rng) for moment in moments]
+    frames = [true_points(moment, 150 if quick else 1000, rng) for moment in moments]
     points, normals, times = joined(frames, moments)
     longest = float(np.ptp(points, axis=0).max())
     print(f"motion: {FRAMES} frames of {len(frames[0][0])} points; distances in percent of the longest side")
@@ -122,7 +122,7 @@ def motion(quick: bool, height: int, folder: Path) -> None:
     row("nearest frame alone", lambda moment: alone[int(np.abs(moments - moment).argmin())].mesh(), seconds)
     row("mean of the frames around", lambda moment: averaged(alone, moments, moment), seconds)
     draw_motion(default, others, alone, frames, moments, between, height, folder)
-    troubled(150 if quick else 300)
+    troubled(100 if quick else 300)
 
 
 def time_scales(points, normals, times) -> dict[str, float]:
@@ -230,7 +230,7 @@ def shapes(quick: bool, height: int, folder: Path) -> None:
         rows = [int(np.flatnonzero(cats["names"] == pose)[0]) for pose in POSES]
         vertices, faces = cats["vertices"][rows].astype(float), cats["faces"]
     rng = np.random.default_rng(0)
-    frames = [sample_mesh(Mesh(corner, faces), 1500 if quick else 5000, rng) for corner in vertices]
+    frames = [sample_mesh(Mesh(corner, faces), 800 if quick else 5000, rng) for corner in vertices]
     points, normals, times = joined(frames, [0.0, 1.0])
     longest = float(np.ptp(points, axis=0).max())
     model = Model("", (1.0, -0.2, 0.3))
@@ -267,7 +267,7 @@ def scan(quick: bool, height: int, folder: Path) -> None:
         moments = content["t"]
         whole = [content[f"frame{i}"].astype(float) for i in range(3)]
     rng = np.random.default_rng(0)
-    frames = [seen(frame, 1500 if quick else 5000, rng) for frame in whole]
+    frames = [seen(frame, 800 if quick else 5000, rng) for frame in whole]
     points, normals, times = joined([frames[0], frames[2]], moments[[0, 2]])
     longest = float(np.ptp(points, axis=0).max())
     left_out = whole[1][rng.choice(len(whole[1]), 10_000, replace=False)]
@@ -285,7 +285,7 @@ def scan(quick: bool, height: int, folder: Path) -> None:
         row(f"both, time scale {length:.3g} ({name}), {seconds:.0f} s", middle)
     model = Model("", (0.15, -0.1, 1.0), (0.0, -1.0, 0.0))
     size = shape_of(points, model, height)
-    view = camera(points, model, size, margin=0.08)
+    view = camera(points, model, size, margin=0.12)
     ends = [moving.at(float(moments[i])).mesh(boundary="open") for i in (0, 2)]
     drawn = zip((ends[0], middle, ends[1]), (CLAY, STEEL, CLAY), strict=True)
     images = [draw_mesh(mesh, view, size, color=color) for mesh, color in drawn]

@@ -1,5 +1,5 @@
-"""Saving kernels, null spaces and functions to one npz file that is safe to load: arrays and a JSON description, no
-pickle.
+"""Saving kernels, null spaces, invariances and functions to one npz file that is safe to load: arrays and a JSON
+description, no pickle.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from scipy import sparse
 
 _PACKAGE = __package__
 _DESCRIPTION = "description"
-_MODULES = ("kernels", "nullspace")
+_MODULES = ("kernels", "nullspace", "invariance")
 
 
 def save_npz(path, content: dict) -> Path:
-    """Write nested dicts, lists, numbers, strings, arrays, kernels and null spaces; the file appears whole or not at
-    all.
+    """Write nested dicts, lists, numbers, strings, arrays, kernels, null spaces, transformations and distances; the
+    file appears whole or not at all.
     """
     path = Path(path)
     if not path.parent.is_dir():
@@ -92,8 +92,8 @@ def _describe(value, arrays: dict):
             "fitted": _describe(fitted, arrays),
         }
     raise ValueError(
-        f"{value!r} cannot be saved without pickle (Python functions and foreign objects cannot): use pickle, or a "
-        f"kernel and null space of {_PACKAGE}."
+        f"{value!r} cannot be saved without pickle (Python functions and foreign objects cannot): use pickle, or "
+        f"kernels, null spaces, transformations and distances of {_PACKAGE} without functions of your own."
     )
 
 
@@ -119,8 +119,8 @@ def _build(value, arrays):
 def _class(module: str, name: str) -> type:
     if module.split(".")[0] not in _MODULES or name.startswith("_"):
         raise ValueError(
-            f"the file names {module}.{name}, which is not a kernel or null space of {_PACKAGE}: it may be damaged "
-            "or forged."
+            f"the file names {module}.{name}, which is not a kernel, null space, transformation or distance of "
+            f"{_PACKAGE}: it may be damaged or forged."
         )
     found = getattr(importlib.import_module(f"{_PACKAGE}.{module}"), name, None)
     if not (isinstance(found, type) and _is_kind(found)):

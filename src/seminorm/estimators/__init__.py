@@ -1,8 +1,23 @@
 """scikit-learn estimators that assemble kernels, null spaces, solvers and functions."""
 
+from .enclosing_hypersphere import EnclosingHypersphere
 from .field_smoother import FieldSmoother
+from .kernel_neighbors import KernelNeighbors
+from .kernel_pca import KernelPCA
+from .kernel_perceptron import KernelPerceptron
 from .smoother import Smoother
 from .svc import SVC
 from .svr import SVR
+from .virtual_svc import VirtualSVC
 
-__all__ = ["FieldSmoother", "SVC", "SVR", "Smoother"]
+__all__ = [
+    "EnclosingHypersphere",
+    "FieldSmoother",
+    "KernelNeighbors",
+    "KernelPCA",
+    "KernelPerceptron",
+    "SVC",
+    "SVR",
+    "Smoother",
+    "VirtualSVC",
+]

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._warnings import warn_user
 from ..functions import Expansion, Functional
 from ..kernels.base import Kernel
 from ..memory import require_memory
 from ..nullspace import NullSpace, Polynomials, identifiable, null_space_for
 from ..serialization import load_npz, save_npz
-from ..solvers.machines import DenseMachine, FreeMachine
+from ..solvers.indefinite import is_definite
+from ..solvers.machines import DenseMachine, FreeMachine, RepairedMachine
 from .defaults import alphas_of, kernel_for
 
 PRECOMPUTED = "precomputed"
 NAMED_NULL_SPACES = ("auto", "zero", "constant")
+WAYS_WITH_INDEFINITE = ("stationary", "clip", "flip")
 
 
 class MarginMachine(BaseEstimator):
@@ -50,6 +54,12 @@ class MarginMachine(BaseEstimator):
                 f"{X.shape}."
             )
         return X, y
+
+    def _check_indefinite(self):
+        if self.indefinite not in WAYS_WITH_INDEFINITE:
+            raise ValueError(
+                f"indefinite must be one of {', '.join(map(repr, WAYS_WITH_INDEFINITE))}, got {self.indefinite!r}."
+            )
 
     def _check_n_basis(self):
         if self.n_basis is not None and not (isinstance(self.n_basis, (int, np.integer)) and self.n_basis > 0):
@@ -117,10 +127,43 @@ class MarginMachine(BaseEstimator):
     def _gram(self, X) -> np.ndarray:
         return np.array(X) if self._is_precomputed() else self.kernel_(X)
 
+    def _inspect(self, Phi: np.ndarray, P: np.ndarray):
+        self._matrix_is_indefinite = self._is_indefinite(Phi, P)
+        self.stationary_ = self._matrix_is_indefinite and self.indefinite == "stationary"
+
+    def _warn_if_useless(self, error: float, without: float):
+        """A stationary point may be worse than no kernel at all, if alpha is too small for it."""
+        if self.stationary_ and error > without:
+            warn_user(
+                f"the stationary point fits the training data worse ({error:.3g}) than a constant ({without:.3g}): the "
+                "kernel matrix is too indefinite for so little regularisation. Take a larger alpha, or "
+                "indefinite='clip'.",
+                ConvergenceWarning,
+            )
+
+    def _is_indefinite(self, Phi: np.ndarray, P: np.ndarray) -> bool:
+        """Whether the kernel matrix has negative eigenvalues beside the null space; only asked where it may."""
+        if not (self._is_precomputed() or getattr(self.kernel_, "is_indefinite", False)):
+            return False
+        if is_definite(FreeMachine(np.array(Phi), P, self._tolerance).K, overwrite=True):
+            return False
+        if self.n_basis is not None:
+            raise ValueError(
+                f"n_basis={self.n_basis!r} needs a kernel that is positive definite beside the null space, and this "
+                "matrix has negative eigenvalues: leave n_basis out."
+            )
+        return True
+
     def _machine(self, Phi: np.ndarray, P: np.ndarray, basis: np.ndarray | None = None) -> FreeMachine | DenseMachine:
+        free = P if self._kind == "free" else np.ones((len(Phi), 1 if self._kind == "constant" else 0))
+        if (
+            self._matrix_is_indefinite
+        ):  # nothing is gained by annihilating polynomials for a kernel that stays indefinite
+            if self.stationary_:
+                return FreeMachine(Phi, free, self._tolerance, indefinite=True)
+            return RepairedMachine(Phi, free, self._tolerance, self.indefinite)
         if self._kind == "free":
             return FreeMachine(Phi, P, self._tolerance)
-        free = np.ones((len(Phi), 1 if self._kind == "constant" else 0))
         if not P.shape[1] and basis is None:  # a positive definite kernel: nothing to annihilate
             return FreeMachine(Phi, free, self._tolerance)
         return DenseMachine(Phi, P, free, basis, self._tolerance)

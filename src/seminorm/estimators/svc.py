@@ -30,6 +30,11 @@ class SVC(ClassifierMixin, MarginMachine):
     With the thin plate there is no length scale to tune: dilating the data is the same as changing alpha (seed 000),
     and alpha is chosen by the number of leave-one-out errors, which cost no further training.
 
+    With a kernel matrix that is indefinite beside the null space there is no minimum, but there are stationary points
+    in a Krein space. One of them is found by descent in the dual problem (:mod:`seminorm.solvers.indefinite`); with the
+    squared hinge it is the only one if alpha exceeds the modulus of the smallest eigenvalue times the largest weight.
+    At smaller alphas the dual may have no minimum, which is an error, or the machine fits badly: "clip" is more robust.
+
     Parameters
     ----------
     kernel : Kernel or "precomputed", optional
@@ -53,6 +58,9 @@ class SVC(ClassifierMixin, MarginMachine):
         For ``n_basis``.
     max_iter : int
         Of Newton's method at each alpha.
+    indefinite : {"stationary", "clip", "flip"}
+        What to do with a kernel matrix that is indefinite beside the null space (kernels of invariant distances,
+        "precomputed"): find a stationary point, or drop its negative eigenvalues, or take their moduli.
 
     Attributes
     ----------
@@ -66,6 +74,9 @@ class SVC(ClassifierMixin, MarginMachine):
         ``alpha``, ``errors`` (leave-one-out), ``active``, ``iterations`` along the path.
     null_space_used_ : str
         "free", "constant" or "zero".
+    stationary_ : bool
+        Whether the kernel matrix is indefinite and the machine a stationary point. (With an indefinite matrix, "zero"
+        and "constant" leave nothing or the constant free, and the coefficients annihilate no more than that.)
     n_iter_ : int
         Newton or interior-point steps in all.
 
@@ -91,6 +102,7 @@ class SVC(ClassifierMixin, MarginMachine):
         class_weight=None,
         random_state=None,
         max_iter: int = 100,
+        indefinite: str = "stationary",
     ):
         self.kernel = kernel
         self.alpha = alpha
@@ -101,6 +113,7 @@ class SVC(ClassifierMixin, MarginMachine):
         self.class_weight = class_weight
         self.random_state = random_state
         self.max_iter = max_iter
+        self.indefinite = indefinite
 
     def fit(self, X, y, sample_weight=None, null_columns=None) -> SVC:
         """Train.
@@ -150,6 +163,7 @@ class SVC(ClassifierMixin, MarginMachine):
     def _check_parameters(self):
         self._check_alpha("auto", "cv")
         self._check_n_basis()
+        self._check_indefinite()
         if self.loss not in LOSSES:
             raise ValueError(f"loss must be one of {', '.join(map(repr, LOSSES))}, got {self.loss!r}.")
         if self.multi_class not in ("ovr", "ovo"):
@@ -160,6 +174,7 @@ class SVC(ClassifierMixin, MarginMachine):
         self._kind = self.null_space_used_ = self._free_or_dense(P, problems)
         self._refuse_too_few(P)
         Phi = self._gram(X)
+        self._inspect(Phi, P)
         basis = None if self._kind == "free" else self._basis(X, self.random_state)
         alphas = self._alphas(Phi, P, problems, weights, basis)
         shared = self.multi_class == "ovr" or len(self.classes_) == 2
@@ -175,6 +190,11 @@ class SVC(ClassifierMixin, MarginMachine):
         else:
             coefficients = [fit.coefficients for fit in fits]
         self._collect(X, fits, coefficients, members, rows)
+        for fit, (points, signs) in zip(fits, problems, strict=True):
+            wrong, smaller = (
+                np.average(side, weights=weights[points]) for side in (fit.values * signs <= 0, signs > 0)
+            )
+            self._warn_if_useless(wrong, min(smaller, 1.0 - smaller))
 
     def _problems(self, labels) -> list[tuple[np.ndarray, np.ndarray]]:
         """Points and signs of each binary problem."""
@@ -221,6 +241,9 @@ class SVC(ClassifierMixin, MarginMachine):
             grid = default_alphas(machine.scale) if grid is None else grid
             problem = BinaryProblem(machine, signs[train], weights[inner], self.loss, self.max_iter)
             for alpha, fit in problem.path(grid):
+                if fit is None:
+                    errors[float(alpha)] = np.inf
+                    continue
                 coefficients = fit.coefficients
                 values = Phi[np.ix_(outer, inner[coefficients.points])] @ coefficients.dual
                 values = values + self._null_part(P[outer], coefficients.null)

@@ -11,6 +11,8 @@ from sklearn.utils.validation import _check_sample_weight
 from ..kernels import Kernel
 from ..losses import SquaredInsensitive
 from ..solvers import hinge, newton, threads
+from ..solvers import indefinite_machines as stationary
+from ..solvers.indefinite import UnboundedError
 from ..solvers.margin_path import default_alphas
 from .margin import MarginMachine
 
@@ -21,7 +23,8 @@ _FOLDS = 5
 class SVR(RegressorMixin, MarginMachine):
     """Minimise alpha |f|^2 + sum_i w_i max(0, |y_i - f(x_i)| - epsilon)^p, p = 1 or 2 (seed 003, 6-7 and 52-55).
 
-    Points inside the tube of half-width epsilon have no kernel term; with p = 1 outliers have bounded influence.
+    Points inside the tube of half-width epsilon have no kernel term; with p = 1 outliers have bounded influence. For an
+    indefinite kernel matrix see SVC.
 
     Parameters
     ----------
@@ -41,6 +44,9 @@ class SVR(RegressorMixin, MarginMachine):
         For ``n_basis``.
     max_iter : int
         Of Newton's method at each alpha.
+    indefinite : {"stationary", "clip", "flip"}
+        What to do with a kernel matrix that is indefinite beside the null space (kernels of invariant distances,
+        "precomputed"): find a stationary point, or drop its negative eigenvalues, or take their moduli.
 
     Attributes
     ----------
@@ -49,6 +55,8 @@ class SVR(RegressorMixin, MarginMachine):
     alpha_ : float
     alpha_path_ : dict of arrays
         ``alpha`` and ``error`` (mean absolute error in cross-validation).
+    stationary_ : bool
+        Whether the kernel matrix is indefinite and the function a stationary point.
     n_iter_ : int
         Steps of the last training.
 
@@ -72,6 +80,7 @@ class SVR(RegressorMixin, MarginMachine):
         n_basis: int | None = None,
         random_state=None,
         max_iter: int = 100,
+        indefinite: str = "stationary",
     ):
         self.kernel = kernel
         self.alpha = alpha
@@ -81,6 +90,7 @@ class SVR(RegressorMixin, MarginMachine):
         self.n_basis = n_basis
         self.random_state = random_state
         self.max_iter = max_iter
+        self.indefinite = indefinite
 
     def fit(self, X, y, sample_weight=None, null_columns=None) -> SVR:
         """Train; ``null_columns`` goes with ``kernel="precomputed"`` as in SVC."""
@@ -103,6 +113,7 @@ class SVR(RegressorMixin, MarginMachine):
     def _check_parameters(self):
         self._check_alpha("auto")
         self._check_n_basis()
+        self._check_indefinite()
         if self.loss not in LOSSES:
             raise ValueError(f"loss must be one of {', '.join(map(repr, LOSSES))}, got {self.loss!r}.")
         if not (np.isscalar(self.epsilon) and np.isfinite(self.epsilon) and self.epsilon >= 0):
@@ -112,17 +123,24 @@ class SVR(RegressorMixin, MarginMachine):
         self._kind = self.null_space if self.null_space in ("zero", "constant") else "free"
         self._refuse_too_few(P)
         Phi = self._gram(X)
+        self._inspect(Phi, P)
         basis = None if self._kind == "free" else self._basis(X, self.random_state)
         self.alpha_, self.alpha_path_ = self._choose(Phi, P, y, weights, basis)
         machine = self._machine(Phi, P, basis)
         solution = self._solve(machine, y, self.alpha_, weights)
         coefficients = machine.expand(solution.active, solution.dual, solution.null, solution.values)
+        errors = (np.average(np.abs(y - f), weights=weights) for f in (solution.values, np.average(y, weights=weights)))
+        self._warn_if_useless(*errors)
         dual = np.zeros((X.shape[0], 1))
         dual[coefficients.points, 0] = coefficients.dual
         self.n_iter_ = solution.iterations
         self._keep(X, dual, coefficients.null[:, None], rows)
 
     def _solve(self, machine, y, alpha: float, weights, start=None):
+        if machine.indefinite:
+            bounded = self.loss == "epsilon_insensitive"
+            solver = stationary.insensitive if bounded else stationary.squared_insensitive
+            return solver(machine.K, machine.Q, y, self.epsilon, alpha, weights, self.max_iter)
         if self.loss == "epsilon_insensitive":
             return hinge.epsilon_insensitive(machine.K, machine.Q, y, self.epsilon, alpha, weights)
         loss = SquaredInsensitive(y, self.epsilon)
@@ -151,7 +169,11 @@ class SVR(RegressorMixin, MarginMachine):
         """
         errors, start = np.empty(len(grid)), None
         for i in range(len(grid) - 1, -1, -1):
-            start = self._solve(machine, y[train], float(grid[i]), weights[train], start)
+            try:
+                start = self._solve(machine, y[train], float(grid[i]), weights[train], start)
+            except UnboundedError:
+                errors[i] = np.inf
+                continue
             found = machine.expand(start.active, start.dual, start.null, start.values)
             values = Phi[np.ix_(test, train[found.points])] @ found.dual + self._null_part(P[test], found.null)
             errors[i] = (weights[test] * np.abs(values - y[test])).sum()

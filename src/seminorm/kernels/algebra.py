@@ -26,6 +26,7 @@ class Sum(Kernel):
     accepts_sparse = property(lambda self: self.first.accepts_sparse and self.second.accepts_sparse)
     order = property(lambda self: max(self.first.order, self.second.order))
     null_degree = property(lambda self: max(self.first.null_degree, self.second.null_degree))
+    is_indefinite = property(lambda self: self.first.is_indefinite or self.second.is_indefinite)
     smoothness = property(lambda self: min(self.first.smoothness, self.second.smoothness))
     max_dimension = property(lambda self: min(self.first.max_dimension, self.second.max_dimension))
 
@@ -84,6 +85,7 @@ class Product(Kernel):
     smoothness = property(lambda self: min(self.first.smoothness, self.second.smoothness))
     max_dimension = property(lambda self: min(self.first.max_dimension, self.second.max_dimension))
     invariances = property(lambda self: self.first.invariances & self.second.invariances)
+    is_indefinite = property(lambda self: self.first.is_indefinite or self.second.is_indefinite)
 
     @property
     def dilation_degree(self):
@@ -114,6 +116,7 @@ class _Wrapper(Kernel):
     accepts_sparse = property(lambda self: self.kernel.accepts_sparse)
     order = property(lambda self: self.kernel.order)
     null_degree = property(lambda self: self.kernel.null_degree)
+    is_indefinite = property(lambda self: self.kernel.is_indefinite)
     invariances = property(lambda self: self.kernel.invariances)
     dilation_degree = property(lambda self: self.kernel.dilation_degree)
     smoothness = property(lambda self: self.kernel.smoothness)

@@ -41,6 +41,11 @@ class Kernel(BaseEstimator, _GaussianProcessKernel):
         return self.order - 1
 
     @property
+    def is_indefinite(self) -> bool:
+        """Whether the kernel may fail to be positive on the complement of the polynomials of degree < order."""
+        return False
+
+    @property
     def invariances(self) -> frozenset[str]:
         """Which of "translation", "rotation" (orthogonal maps) and "dilation" leave the semi-norm unchanged, up to a
         factor.
@@ -227,6 +232,9 @@ class Kernel(BaseEstimator, _GaussianProcessKernel):
 def _same(one, other) -> bool:
     if isinstance(one, (np.ndarray, list, tuple)) or isinstance(other, (np.ndarray, list, tuple)):
         return np.array_equal(one, other)
+    if type(one) is type(other) and hasattr(one, "get_params") and not isinstance(one, Kernel):
+        mine, theirs = one.get_params(deep=False), other.get_params(deep=False)
+        return all(_same(value, theirs[name]) for name, value in mine.items())
     return bool(one == other)
 
 

@@ -26,6 +26,10 @@ class Linear(Kernel):
     def dilation_degree(self):
         return 2
 
+    def of_inner_products(self, products: np.ndarray) -> np.ndarray:
+        """The kernel as a function of <x, y>."""
+        return products
+
     def _matrix(self, X, Y):
         return safe_sparse_dot(X, (X if Y is None else Y).T, dense_output=True)
 
@@ -69,6 +73,10 @@ class Polynomial(Kernel):
         if k > self.degree:
             return np.zeros_like(values)
         return falling_power(self.degree, k) * self.gamma**k * (self.gamma * values + self.offset) ** (self.degree - k)
+
+    def of_inner_products(self, products: np.ndarray) -> np.ndarray:
+        """The kernel as a function of <x, y>."""
+        return self._series(products, 0)
 
     def _matrix(self, X, Y):
         return self._series(Linear()._matrix(X, Y), 0)
@@ -122,6 +130,10 @@ class PowerSeries(Kernel):
         return self._inner().invariances - {DILATION}
 
     @property
+    def is_indefinite(self):
+        return self._inner().is_indefinite
+
+    @property
     def smoothness(self):
         return self._inner().smoothness
 
@@ -166,6 +178,13 @@ class PowerSeries(Kernel):
             if k
             else polynomial.polyval(values, coefficients)
         )
+
+    def of_inner_products(self, products: np.ndarray) -> np.ndarray:
+        """The kernel as a function of <x, y>; only if the inner kernel is one."""
+        inner = self._inner()
+        if not hasattr(inner, "of_inner_products"):
+            raise ValueError(f"{self!r} is not a function of the inner product <x, y>: its inner kernel is {inner!r}.")
+        return self._series(inner.of_inner_products(products), 0)
 
     def _matrix(self, X, Y):
         return self._series(self._inner()._matrix(X, Y), 0)

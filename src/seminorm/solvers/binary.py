@@ -8,7 +8,9 @@ import numpy as np
 
 from ..losses import SquaredHinge
 from . import hinge as box
+from . import indefinite_machines as stationary
 from . import newton
+from .indefinite import UnboundedError
 from .machines import Coefficients, DenseMachine, FreeMachine
 from .margin_path import MarginPath, choose_by_leave_one_out, default_alphas
 from .separation import separates, smallest_separator
@@ -31,6 +33,12 @@ class BinaryFit:
     @property
     def coefficients(self) -> Coefficients:
         return self.machine.expand(*self.parts)
+
+
+class _NoMinimum:
+    """In place of a solution, for an alpha that is too small for an indefinite kernel."""
+
+    active, iterations = np.empty(0, dtype=int), 0
 
 
 class BinaryProblem:
@@ -59,22 +67,33 @@ class BinaryProblem:
         if alpha is not None and np.ndim(alpha) == 0:
             return self._finish(float(alpha), self.solve(float(alpha)), EMPTY_PATH)
         grid = default_alphas(self.machine.scale) if alpha is None else np.asarray(alpha, dtype=float)
-        path = choose_by_leave_one_out(grid, self.machine.scale, self.solve, self._errors, exhaustive=alpha is not None)
+        path = choose_by_leave_one_out(grid, self.machine.scale, self._try, self._errors, exhaustive=alpha is not None)
+        if path.solution is None:  # the largest alpha tells why
+            self.solve(float(grid.max()))
         return self._finish(path.alpha, path.solution, path.arrays())
 
     def path(self, alphas: np.ndarray):
-        """Trained machines for decreasing alphas, each started from the one before."""
+        """Trained machines for decreasing alphas, each started from the one before; None where there is none."""
         start = None
         separable = separates(self.machine.Q, self.y)
         for alpha in np.sort(alphas)[::-1]:
             if separable:
                 yield alpha, self._null_space_alone(alpha)
                 continue
-            start = self.solve(float(alpha), start)
-            yield alpha, self._finish(float(alpha), start, EMPTY_PATH)
+            start = self._try(float(alpha), start)
+            yield alpha, None if isinstance(start, _NoMinimum) else self._finish(float(alpha), start, EMPTY_PATH)
+
+    def _try(self, alpha: float, start=None):
+        try:
+            return self.solve(alpha, start)
+        except UnboundedError:
+            return _NoMinimum()
 
     def solve(self, alpha: float, start=None):
         K, Q = self.machine.K, self.machine.Q
+        if self.machine.indefinite:
+            solver = stationary.hinge if self.loss == "hinge" else stationary.squared_hinge
+            return solver(K, Q, self.y, alpha, self.weights, self.max_iter)
         if self.loss == "hinge":
             return box.hinge(K, Q, self.y, alpha, self.weights)
         return newton.minimise(K, Q, SquaredHinge(self.y), alpha, self.weights, start=start, max_iter=self.max_iter)
@@ -82,10 +101,14 @@ class BinaryProblem:
     def leave_one_out(self, solution) -> np.ndarray:
         """Values that each point would get from the machine trained without it, the active set of the others kept."""
         if self.loss == "hinge":
-            return box.leave_one_out_hinge(solution, self.machine.K, self.machine.Q)
+            K, Q = self.machine.K, self.machine.Q
+            factor = stationary.leave_one_out_factor(solution, K, Q) if self.machine.indefinite else None
+            return box.leave_one_out_hinge(solution, K, Q, factor)
         return newton.leave_one_out(solution, self.machine.removal)
 
     def _errors(self, solution) -> float:
+        if isinstance(solution, _NoMinimum):
+            return np.inf
         right = self.y * self.leave_one_out(solution) > 0  # NaN counts as an error
         return float(self.weights[~right].sum())
 

@@ -96,17 +96,18 @@ def _collect(dual, inside, null, values, solution) -> BoxMachineSolution:
     )
 
 
-def leave_one_out_hinge(solution: BoxMachineSolution, K: np.ndarray, Q: np.ndarray) -> np.ndarray:
+def leave_one_out_hinge(solution: BoxMachineSolution, K: np.ndarray, Q: np.ndarray, factor=None) -> np.ndarray:
     """f(x_i) of the machine trained without point i, if the other points keep their place inside or at the bound of
     the box.
 
     Points inside the box then move so that they stay on the margin: leaving out i takes a_i times the distance of
-    phi(., x_i) from their span.
+    phi(., x_i) from their span. ``factor`` is the factorisation of their system, if there is one already.
     """
     values = solution.values.copy()
     margin, bound = solution.active[solution.inside], solution.active[~solution.inside]
-    jitter = 1e-12 * float(np.trace(K)) / len(K)
-    factor = ActiveSetFactor(K, Q, np.ones(len(K)), jitter, margin)
+    if factor is None:
+        jitter = 1e-12 * float(np.trace(K)) / len(K)
+        factor = ActiveSetFactor(K, Q, np.ones(len(K)), jitter, margin)
     with np.errstate(divide="ignore", invalid="ignore"):
         values[margin] -= solution.dual[solution.inside] / factor.inverse_diagonal()
     values[bound] -= solution.dual[~solution.inside] * factor.conditional_variance(K, Q, margin, bound)

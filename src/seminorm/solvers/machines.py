@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_solve, lapack, qr, solve_triangular
+from scipy.linalg import LinAlgError, cho_solve, eigh, lapack, qr, solve_triangular
 
 from ..nullspace.linear_algebra import independent_columns
 from .newton import BasisRemoval
@@ -41,15 +41,20 @@ class FreeMachine:
         Null-space matrix; of dependent columns the coefficients of smallest norm are taken.
     tolerance : float
         For the decision about its rank.
+    indefinite : bool
+        Whether Phi may have negative eigenvalues beside the null space; K then has them, too.
     """
 
-    def __init__(self, Phi: np.ndarray, P: np.ndarray, tolerance: float = 1e-13):
+    def __init__(self, Phi: np.ndarray, P: np.ndarray, tolerance: float = 1e-13, indefinite: bool = False):
+        self.indefinite = indefinite
         self.combinations = independent_columns(P, tolerance)
         P = P if self.combinations is None else P @ self.combinations
         self.Q, self.R = qr(P, mode="economic") if P.shape[1] else (P, np.empty((0, 0)))
         self.PhiQ = Phi @ self.Q
         self.K = _project_and_fill(Phi, self.Q, self.PhiQ)
         self.scale = float(np.trace(self.K)) / len(self.K)  # filling in the mean eigenvalue has not changed the mean
+        if indefinite and self.scale <= 0:
+            self.scale = float(np.linalg.norm(self.K)) / np.sqrt(len(self.K)) or 1.0
 
     def expand_many(self, parts: list[tuple]) -> list[Coefficients]:
         return [self.expand(*part) for part in parts]
@@ -61,6 +66,28 @@ class FreeMachine:
         if len(self.R):
             null = solve_triangular(self.R, null - self.PhiQ[active].T @ dual)
         return Coefficients(active, dual, null if self.combinations is None else self.combinations @ null)
+
+
+class RepairedMachine(FreeMachine):
+    """The free machine of an indefinite kernel matrix whose negative eigenvalues are set to zero, or to their moduli.
+
+    With K = V diag(l) V' and S = V diag(h) V', h = 1 for l > 0 and 0 ("clip") or -1 ("flip") for l < 0, the machine of
+    the positive semi-definite K S is an expansion of the kernel itself, with coefficients S a on all points: test
+    points need no repair of their own.
+    """
+
+    def __init__(self, Phi: np.ndarray, P: np.ndarray, tolerance: float = 1e-13, repair: str = "clip"):
+        super().__init__(Phi, P, tolerance, indefinite=True)
+        eigenvalues, self._vectors = eigh(self.K, driver="evr", check_finite=False)
+        self._signs = np.where(eigenvalues > 0, 1.0, 0.0 if repair == "clip" else -1.0)
+        self.K = (self._vectors * (eigenvalues * self._signs)) @ self._vectors.T
+        self.scale, self.indefinite = float(np.trace(self.K)) / len(self.K), False
+
+    def expand(self, active: np.ndarray, dual: np.ndarray, null: np.ndarray, values: np.ndarray) -> Coefficients:
+        if not len(active):
+            return super().expand(active, dual, null, values)
+        full = self._vectors @ (self._signs * (self._vectors[active].T @ dual))
+        return super().expand(np.arange(len(self.K)), full, null, values)
 
 
 class DenseMachine:
@@ -80,6 +107,8 @@ class DenseMachine:
     basis : array of int, optional
         Expand on these points only.
     """
+
+    indefinite = False
 
     def __init__(
         self,

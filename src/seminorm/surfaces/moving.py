@@ -10,16 +10,15 @@ from scipy.spatial import cKDTree
 from ..fields.field import Field
 from ..serialization import load_npz, save_npz
 from .attributes import FILLED, Neighbourhood, distance_and_spacing
-from .extraction import component_labels
-from .implicit import Implicit
+from .extraction import component_labels, extract
+from .implicit import Implicit, as_bounds
 from .mesh import Mesh
-from .meshing import mesh_implicit
 from .trimming import smoothed, trimmed_faces
 
 _BORDER = 0.1  # of the longest side
+_MESH_CELLS = 64  # along the longest side, of the coarsest mesh by default
 _SMOOTHING = 10  # steps over the mesh, of what decides where an open surface ends
-_NEIGHBOURS = 64  # one in so many points, the nearest in time, are looked at for what supports a moment
-_FEWEST = 10
+_FEWEST = 10  # points that are looked at for what supports a moment
 _SUPPORTED = 0.05  # share of a component's vertices that must lie near data, or where data can have moved to
 _LEAST_SLOPE = 0.2
 _BOUNDARIES = ("closed", "open")
@@ -84,8 +83,8 @@ class Moment(Implicit):
     def __init__(self, moving: MovingSurface, time: float):
         self.moving, self.time = moving, time
         low, high = moving.points.min(axis=0), moving.points.max(axis=0)
-        border = _BORDER * (high - low).max()
-        self.bounds = low - border, high + border
+        self._longest = float((high - low).max())
+        self.bounds = low - _BORDER * self._longest, high + _BORDER * self._longest
         box, depth = moving.field.tree.box, moving.field.depth
         self.resolution = float(moving.field.tree.spacing(depth) * box.scale[0])
 
@@ -111,7 +110,8 @@ class Moment(Implicit):
         Parameters
         ----------
         resolution : float, optional
-            Side of the cells that the surface is cut into; by default half of the field's finest cells.
+            Side of the cells that the surface is cut into; by default half of the field's finest cells,
+            and at most a 64th of the longest side of the data.
         bounds : pair of points, optional
             Box in which to look; by default :attr:`bounds`, some way beyond the data of all times.
         boundary : "closed" or "open"
@@ -133,7 +133,7 @@ class Moment(Implicit):
         if trim is not None and not (np.isfinite(trim) and trim > 0):
             raise ValueError(f"trim must be a positive length, got {trim!r}.")
         closed = boundary == "closed"
-        mesh = mesh_implicit(self, resolution, bounds=bounds, closed=closed, refine=refine, verbose=verbose)
+        mesh = self._extracted(resolution, bounds, closed=closed, refine=refine, verbose=verbose)
         if closed and keep_unsupported:
             return mesh
         points, wait = self._data()
@@ -154,6 +154,13 @@ class Moment(Implicit):
             )
         return mesh.keep(kept)
 
+    def _extracted(self, resolution: float | None, bounds, **options) -> Mesh:
+        if resolution is None:
+            resolution = min(self.resolution / 2, self._longest / _MESH_CELLS)
+        if not (np.isfinite(resolution) and resolution > 0):
+            raise ValueError(f"resolution must be a positive length, got {resolution!r}.")
+        return Mesh(*extract(self, as_bounds(self.bounds if bounds is None else bounds), resolution, scan=2, **options))
+
     def speed(self, X) -> np.ndarray:
         """How fast the surface moves along its normal at places X (m, 3), in units of length a unit of time."""
         X = self._points(X)
@@ -163,12 +170,10 @@ class Moment(Implicit):
     def _data(self) -> tuple[np.ndarray, float]:
         """The data nearest in time, from before and after, and how far in time the farthest of them are."""
         away = self.moving.times - self.time
-        few = min(max(len(away) // _NEIGHBOURS, _FEWEST), len(away)) - 1
-        wait = max(
-            np.partition(np.abs(away), few)[few],
-            -away[away <= 0].max(initial=-np.inf) if (away <= 0).any() else 0.0,
-            away[away >= 0].min(initial=np.inf) if (away >= 0).any() else 0.0,
-        )
+        few = min(_FEWEST if _has_frames(self.moving.times) else _GROUP_POINTS, len(away)) - 1
+        before, after = away[away <= 0], away[away >= 0]
+        wait = max(np.partition(np.abs(away), few)[few], -before.max() if len(before) else 0.0)
+        wait = max(wait, after.min() if len(after) else 0.0)
         return self.moving.points[np.abs(away) <= wait * (1 + 1e-9)], float(wait)
 
     def _jet(self, X, order):
@@ -213,9 +218,14 @@ def _frames(times: np.ndarray) -> list[np.ndarray]:
     """Rows of the points of each time, earliest first, or of groups of points that follow each other."""
     order = np.argsort(times, kind="stable")
     starts = np.flatnonzero(np.diff(times[order])) + 1
-    if len(times) < _FRAME_POINTS * (len(starts) + 1):
+    if not _has_frames(times):
         return np.array_split(order, max(len(times) // _GROUP_POINTS, 2))
     return np.split(order, starts)
+
+
+def _has_frames(times: np.ndarray) -> bool:
+    """Whether many points share each time, or each has one of its own."""
+    return len(times) >= _FRAME_POINTS * len(np.unique(times))
 
 
 def _supported(mesh: Mesh, near: np.ndarray) -> np.ndarray:

@@ -54,6 +54,15 @@ class Transformation(BaseEstimator):
         """Whether every transformation keeps Euclidean distances and inner products of the patterns it is made for."""
         return False
 
+    @property
+    def is_affine(self) -> bool:
+        """Whether every transformation is an affine map of the d numbers: polynomials then stay polynomials."""
+        return False
+
+    def transformed_size(self, dimension: int) -> int:
+        """How many numbers a transformed pattern has if the pattern has ``dimension``; more only where it is padded."""
+        return dimension
+
     def apply(self, X, parameters) -> np.ndarray:
         """The patterns (n, d) under each of the transformations (m, p): shape (m, n, d).
 
@@ -114,3 +123,18 @@ class Transformation(BaseEstimator):
         if not isinstance(other, Transformation):
             return NotImplemented
         return Composition(self, other)
+
+    def __eq__(self, other):
+        if type(self) is not type(other):
+            return False
+        mine, theirs = self.get_params(deep=False), other.get_params(deep=False)
+        return all(_same(value, theirs[name]) for name, value in mine.items())
+
+    def __hash__(self):  # equality compares parameters, which may change: only the type is safe to hash
+        return hash(type(self))
+
+
+def _same(one, other) -> bool:
+    if isinstance(one, (np.ndarray, list, tuple)) or isinstance(other, (np.ndarray, list, tuple)):
+        return np.array_equal(one, other)
+    return bool(one == other)

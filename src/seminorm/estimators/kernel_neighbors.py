@@ -1,0 +1,205 @@
+"""Nearest neighbours by the distance that a kernel, or an invariant distance, defines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import ClassifierMixin, clone
+from sklearn.metrics import accuracy_score
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from ..invariance.distances.base import Distance
+from ..kernels import Kernel
+from ..solvers import threads
+from ..solvers.neighbors import nearest, vote
+from .kernel_input import PRECOMPUTED, KernelMachine
+
+PRECOMPUTED_DISTANCES = "precomputed_distances"
+_BLOCK_ENTRIES = 2**22
+
+
+class KernelNeighbors(ClassifierMixin, KernelMachine):
+    """The class of the nearest training points, with d(x, y)^2 = k(x, x) - 2 k(x, y) + k(y, y) (seed 002, section 4).
+
+    With a Gaussian or negative-distance kernel this is the ordinary nearest neighbour; with an invariant kernel, or
+    an invariant distance in its place, it is the nearest up to the transformations. The distance of a conditionally
+    positive definite kernel of order 1 is well defined, because adding a(x) + a(y) to the kernel leaves it unchanged;
+    kernels of higher order are refused. For an indefinite kernel the square may be negative: such points rank before
+    all others, and have distance zero.
+
+    Nothing is left to chance: among training points at equal distance those of the smaller class come first, and when
+    classes have equally many votes the one with the nearest point wins, then the smaller one.
+
+    Parameters
+    ----------
+    kernel : Kernel, Distance, "precomputed" or "precomputed_distances", optional
+        ``NegativeDistance()`` if left out. A distance of :mod:`seminorm.invariance` is used as it is. "precomputed":
+        X is a matrix of kernel values, "precomputed_distances": of distances; one row a point, one column a training
+        point.
+    n_neighbors : int
+        How many neighbours vote.
+    weights : {"uniform", "distance"}
+        Equal votes, or votes of weight 1 / distance (training points at distance zero then outvote all others).
+
+    Attributes
+    ----------
+    classes_ : array
+    labels_ : array (n,)
+        For each training point, the index of its class in ``classes_``.
+    X_fit_ : array
+        The training points, or the given matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from seminorm import KernelNeighbors
+    >>> X = np.array([[0.0], [1.0], [5.0], [6.0]])
+    >>> model = KernelNeighbors(n_neighbors=1).fit(X, ["low", "low", "high", "high"])
+    >>> model.predict([[2.0], [4.0]])
+    array(['low', 'high'], dtype='<U4')
+    >>> model.leave_one_out_score()
+    1.0
+    """
+
+    _matrices = (PRECOMPUTED, PRECOMPUTED_DISTANCES)
+
+    def __init__(self, kernel: Kernel | Distance | str | None = None, n_neighbors: int = 1, weights: str = "uniform"):
+        self.kernel = kernel
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+
+    def fit(self, X, y) -> KernelNeighbors:
+        """Keep the training points.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n, d), or the matrix (n, n) of kernel values or distances
+        y : array (n,)
+        """
+        self._check_parameters()
+        X, y = self._check_training(X, y)
+        check_classification_targets(y)
+        if not self._is_distance():
+            self._refuse_higher_order()
+        if self.n_neighbors > X.shape[0]:
+            raise ValueError(
+                f"n_neighbors={self.n_neighbors} must be at most the number of points, n_samples={len(y)}."
+            )
+        self.classes_, self.labels_ = np.unique(y, return_inverse=True)
+        self.X_fit_ = X
+        self.diag_fit_ = np.zeros(X.shape[0]) if self._is_distance() else self._training_diag(X)
+        return self
+
+    def predict(self, X, diag=None) -> np.ndarray:
+        """The class of each row of X.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (m, d), or the matrix (m, n) of values to the training points
+        diag : array (m,), optional
+            With ``kernel="precomputed"``: k(x, x) of the rows of X. Only ``weights="distance"`` needs it, and not
+            where k(x, x) is the same for all training points.
+        """
+        X = self._check_points(X)
+        weighted = self.weights == "distance"
+        offsets = self._offsets(X, diag, needed=weighted)
+        chosen = np.empty(X.shape[0], dtype=int)
+        for rows, ranks, neighbors in self._nearest(X):
+            lengths = self._lengths(ranks, offsets[rows]) if weighted else None
+            chosen[rows] = vote(self.labels_[neighbors], lengths, len(self.classes_))
+        return self.classes_[chosen]
+
+    def kneighbors(self, X, diag=None) -> tuple[np.ndarray, np.ndarray]:
+        """Distances (m, n_neighbors) to the nearest training points, nearest first, and the indices of these."""
+        X = self._check_points(X)
+        offsets = self._offsets(X, diag, needed=True)
+        distances = np.empty((X.shape[0], self.n_neighbors))
+        indices = np.empty(distances.shape, dtype=int)
+        for rows, ranks, neighbors in self._nearest(X):
+            distances[rows] = self._lengths(ranks, offsets[rows])
+            indices[rows] = neighbors
+        return distances, indices
+
+    def leave_one_out_score(self) -> float:
+        """Share of the training points that the others classify correctly."""
+        check_is_fitted(self)
+        n = len(self.labels_)
+        if self.n_neighbors >= n:
+            raise ValueError(
+                f"n_neighbors={self.n_neighbors} must be less than the {n} training points, of which one is left out."
+            )
+        correct = 0
+        for rows, ranks, neighbors in self._nearest(self.X_fit_, leave_out=True):
+            lengths = self._lengths(ranks, self.diag_fit_[rows]) if self.weights == "distance" else None
+            chosen = vote(self.labels_[neighbors], lengths, len(self.classes_))
+            correct += int((chosen == self.labels_[rows]).sum())
+        return correct / n
+
+    def score(self, X, y, sample_weight=None, diag=None) -> float:
+        """Share of rows that are classified correctly."""
+        return accuracy_score(y, self.predict(X, diag), sample_weight=sample_weight)
+
+    def _check_parameters(self):
+        if not (isinstance(self.n_neighbors, Integral) and self.n_neighbors > 0):
+            raise ValueError(f"n_neighbors must be a positive integer, got {self.n_neighbors!r}.")
+        if self.weights not in ("uniform", "distance"):
+            raise ValueError(f"weights must be 'uniform' or 'distance', got {self.weights!r}.")
+
+    def _is_distance(self) -> bool:
+        return isinstance(self.kernel, Distance) or (self._is_given() and self.kernel == PRECOMPUTED_DISTANCES)
+
+    def _refuse_bad_matrix(self, X):
+        super()._refuse_bad_matrix(X)
+        self._refuse_negative(X)
+
+    def _refuse_negative(self, X):
+        if self._is_distance() and X.min() < 0:
+            raise ValueError(
+                f"X must hold distances for kernel={PRECOMPUTED_DISTANCES!r}, and its least entry is {X.min():g}: for "
+                f"kernel values use kernel={PRECOMPUTED!r}."
+            )
+
+    def _settle_kernel(self, X):
+        return clone(self.kernel) if isinstance(self.kernel, Distance) else super()._settle_kernel(X)
+
+    def _nearest(self, X, leave_out: bool = False) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
+        """Blocks of rows, the values by which their nearest training points rank, and the indices of these."""
+        by_class = np.argsort(self.labels_, kind="stable")
+        step = max(1, _BLOCK_ENTRIES // len(self.labels_))
+        for start in range(0, X.shape[0], step):
+            rows = slice(start, min(start + step, X.shape[0]))
+            with threads.suited_to(len(self.labels_)):
+                ranks = self._ranks(X[rows])
+            if leave_out:
+                ranks[np.arange(rows.stop - start), np.arange(start, rows.stop)] = np.inf
+            values, columns = nearest(ranks[:, by_class], self.n_neighbors)
+            yield rows, values, by_class[columns]
+
+    def _ranks(self, X) -> np.ndarray:
+        """Distances, or squared ones without what is the same for all training points: a Gaussian far away would lose
+        its digits to it.
+        """
+        if self._is_distance() and self._is_given():
+            self._refuse_negative(X)
+            return np.array(X)
+        if self._is_distance():
+            return self.kernel_.pairwise(X, self.X_fit_)
+        values = X if self._is_given() else self.kernel_(X, self.X_fit_)
+        return (self.diag_fit_ - self.diag_fit_.min()) - 2.0 * values
+
+    def _offsets(self, X, diag, needed: bool) -> np.ndarray:
+        """What the ranks lack of squared distances: k(x, x), or zeros where it is not needed."""
+        if self._is_distance():
+            self._refuse_diag(diag)
+        if self._is_distance() or (diag is None and not needed):
+            return np.zeros(X.shape[0])
+        return self._diag(X, diag)
+
+    def _lengths(self, ranks: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """The distances of points with these ranks."""
+        if self._is_distance():
+            return ranks
+        return np.sqrt(np.maximum(ranks + (self.diag_fit_.min() + offsets)[:, None], 0.0))

@@ -1,0 +1,39 @@
+"""Nearest neighbours in a matrix of distances, and their vote, with ties settled by rule."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def nearest(distances: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The smallest entries of each row in ascending order, equal ones from left to right, and their columns."""
+    if count == 1:
+        columns = distances.argmin(axis=1)[:, None]
+        return np.take_along_axis(distances, columns, axis=1), columns
+    largest = np.partition(distances, count - 1, axis=1)[:, count - 1]
+    columns = np.empty((len(distances), count), dtype=int)
+    for i, row in enumerate(distances):
+        candidates = np.flatnonzero(row <= largest[i])
+        columns[i] = candidates[np.argsort(row[candidates], kind="stable")[:count]]
+    return np.take_along_axis(distances, columns, axis=1), columns
+
+
+def vote(labels: np.ndarray, distances: np.ndarray | None, n_classes: int) -> np.ndarray:
+    """The class with most votes of neighbours (n, k), nearest first; of equals the one that comes first.
+
+    With distances a vote weighs 1 / distance; where some are zero only those count.
+    """
+    weights = np.ones(labels.shape) if distances is None else _inverse(distances)
+    rows = np.arange(len(labels))
+    votes = np.zeros((len(labels), n_classes))
+    for j in range(labels.shape[1]):
+        votes[rows, labels[:, j]] += weights[:, j]
+    of_neighbors = np.take_along_axis(votes, labels, axis=1)
+    return labels[rows, (of_neighbors == votes.max(axis=1, keepdims=True)).argmax(axis=1)]
+
+
+def _inverse(distances: np.ndarray) -> np.ndarray:
+    """1 / distance relative to the nearest; 1 and 0 where a distance is zero."""
+    smallest = distances.min(axis=1, keepdims=True)
+    relative = smallest / np.where(distances > 0, distances, 1.0)
+    return np.where(smallest > 0, relative, distances == 0)

@@ -1,0 +1,40 @@
+"""The perceptron in its dual form: how often each point was corrected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass
+class Corrections:
+    """What the perceptron did."""
+
+    counts: np.ndarray  #: corrections of each point
+    epochs: int  #: passes over the points
+    converged: bool  #: whether all points are on their side
+
+
+def perceptron(K: np.ndarray, y: np.ndarray, max_epochs: int, order: Callable[[], np.ndarray]) -> Corrections:
+    """Pass over the points, and add y_i k(., x_i) to f = 0 whenever y_i f(x_i) <= 0, until that happens no more.
+
+    ``order()`` gives the order of the points in the next pass. It takes finitely many corrections if K is positive
+    definite, at most (R / margin)^2, R^2 the largest k(x, x).
+    """
+    values, counts = np.zeros(len(y)), np.zeros(len(y), dtype=np.int64)
+    for epoch in range(max_epochs):
+        if (y * values > 0).all():
+            return Corrections(counts, epoch, True)
+        remaining = order()
+        while len(remaining):
+            wrong = y[remaining] * values[remaining] <= 0
+            next_wrong = int(wrong.argmax())
+            if not wrong[next_wrong]:
+                break
+            i = remaining[next_wrong]
+            counts[i] += 1
+            values += y[i] * K[i]
+            remaining = remaining[next_wrong + 1 :]
+    return Corrections(counts, max_epochs, bool((y * values > 0).all()))
