@@ -424,7 +424,7 @@ def test_inner_products_from_precomputed_distances(base, rng):
         (lambda: DistanceKernel(Gaussian() + Linear(), Manhattan())([[1.0]]), "base must be"),
         (lambda: DistanceKernel(PowerSeries("exp", Gaussian()), Manhattan())([[1.0]]), "not a function of the inner"),
         (lambda: MinimumDistance(Reflection(), -1.0).pairwise([[1.0]]), "regularisation must be"),
-        (lambda: MinimumDistance(Reflection(), distance="l1").pairwise([[1.0]]), "distance must be"),
+        (lambda: MinimumDistance(Reflection(), base="l1").pairwise([[1.0]]), "base must be"),
         (lambda: MinimumDistance(Rotation(0.5), n_grid=0).pairwise([[1.0, 2.0]]), "n_grid must be"),
         (lambda: MinimumDistance("shift").pairwise([[1.0]]), "transformation must be"),
         (lambda: DistanceKernel(Gaussian(), Manhattan()).gradient([[1.0]], [[2.0]]), "no derivatives"),

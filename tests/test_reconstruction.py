@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 from numba import get_num_threads, set_num_threads
+from scipy.spatial import cKDTree
 from scipy.stats import special_ortho_group
 
 from seminorm.surfaces import MovingSurface, Sphere, Surface, Torus, as_cloud, reconstruct
+from seminorm.surfaces.moving import time_scale_of_motion
 from seminorm.surfaces.oriented import OrientedPoints
 
 
@@ -220,3 +222,45 @@ def test_wrong_points():
     with pytest.warns(UserWarning, match=r"3 of 100 points were left out: 1 with NaN.*2 whose normal is zero"):
         surface = reconstruct(damaged, zero, depth=3)
     assert surface.details["dropped"] == {"coordinates": 1, "normals": 2}
+
+
+# -- motion ----------------------------------------------------------------------------------------------------------
+
+
+def growing_balls(speed, n=250, frames=4):
+    """Unit normals, points and times of a ball that grows."""
+    normals = np.random.default_rng(0).standard_normal((frames * n, 3))
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    times = np.repeat(np.arange(float(frames)), n)
+    return normals * (1.0 + speed * times)[:, None], normals, times
+
+
+@pytest.mark.parametrize("unit", [1.0, 1000.0])
+def test_time_counts_three_times_as_far_as_the_surface_moves(unit):
+    points, normals, times = growing_balls(0.2)
+    assert time_scale_of_motion(unit * points, normals, times) == pytest.approx(0.6 * unit, rel=0.1)
+    assert time_scale_of_motion(points, normals, times / 10) == pytest.approx(6.0, rel=0.1)
+
+
+def test_what_does_not_move_keeps_a_time_scale():
+    points, normals, times = growing_balls(0.0)
+    scale = time_scale_of_motion(points, normals, times)
+    spacing = np.median(cKDTree(points[:250]).query(points[:250], k=2)[0][:, 1])
+    assert spacing / 3 * 0.5 < scale < 10 * spacing
+
+
+def test_a_moment_has_a_speed_and_an_open_mesh():
+    points, normals, times = growing_balls(0.2)
+    upper = points[:, 2] > 0.0
+    moving = reconstruct(
+        points[upper], normals[upper], times=times[upper], depth=4, smoothness=0.02, normal_weight=0.02
+    )
+    moment = moving.at(1.5)
+    pole = np.array([[0.0, 0.0, 1.3], [0.6, 0.0, np.sqrt(1.3**2 - 0.36)]])
+    np.testing.assert_allclose(moment.speed(pole), 0.2, rtol=0.1)
+    mesh = moment.mesh(boundary="open")
+    assert not mesh.is_watertight
+    radii = np.linalg.norm(mesh.vertices, axis=1)
+    assert np.abs(radii - 1.3).max() < 0.05
+    assert mesh.vertices[:, 2].min() > -0.6
+    assert moment.mesh().is_watertight

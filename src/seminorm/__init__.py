@@ -4,6 +4,17 @@ symmetries.
 
 from ._lazy import lazy_names
 
+_MODULES = (
+    "estimators",
+    "fields",
+    "functions",
+    "invariance",
+    "kernels",
+    "nullspace",
+    "plotting",
+    "solvers",
+    "surfaces",
+)
 _HOMES = {
     "EnclosingHypersphere": "estimators",
     "Expansion": "functions",
@@ -20,8 +31,7 @@ _HOMES = {
     "VirtualSVC": "estimators",
     "reconstruct": "surfaces",
     "__version__": "_version",
-    **{name: name for name in ("estimators", "fields", "functions", "kernels", "nullspace", "plotting", "solvers")},
-    "surfaces": "surfaces",
+    **dict(zip(_MODULES, _MODULES, strict=True)),
 }
 __all__ = list(_HOMES)
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

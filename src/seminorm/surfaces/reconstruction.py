@@ -13,7 +13,7 @@ from ..memory import NotEnoughMemoryError
 from .cloud import PointCloud, as_cloud
 from .exact import require_gradients, solve_exactly
 from .fitting import Model, SurfaceFit, fit_surface
-from .moving import MovingSurface
+from .moving import MovingSurface, time_scale_of_motion
 from .oriented import OrientedPoints
 from .preparation import drop_invalid
 from .selection import Selection, Trial
@@ -86,7 +86,7 @@ def reconstruct(
         ``result.at(time)`` the surface at any time.
     time_scale : float or "auto"
         Length, in the units of the data, that one unit of time counts as: about how far the surface moves in it, or
-        more for less coupling of different times. By default the times together count as the longest side.
+        more for less coupling of different times. By default three times as far as it moves.
     order : 2, 3 or "auto"
         Of the derivatives in the semi-norm. 3 fills holes and sparse regions better, 2 is twice as fast.
     fast : bool
@@ -138,7 +138,7 @@ def reconstruct(
     if moments is None:
         oriented = OrientedPoints.prepare(cloud.points, normals, weights)
     else:
-        scale = _time_scale(time_scale, cloud.points, moments)
+        scale = _time_scale(time_scale, cloud.points, normals, moments)
         oriented = OrientedPoints.prepare(np.column_stack([cloud.points, moments]), normals, weights, time_scale=scale)
     deepest = _depth(oriented, depth, resolution, fast)
     begin = perf_counter()
@@ -236,9 +236,9 @@ def _times(cloud: PointCloud, times) -> np.ndarray | None:
     return times
 
 
-def _time_scale(time_scale, points: np.ndarray, times: np.ndarray) -> float:
-    if time_scale == "auto":
-        return float(np.ptp(points, axis=0).max() / np.ptp(times))
+def _time_scale(time_scale, points: np.ndarray, normals: np.ndarray, times: np.ndarray) -> float:
+    if isinstance(time_scale, str) and time_scale == "auto":
+        return time_scale_of_motion(points, normals, times)
     if isinstance(time_scale, str) or not (np.isfinite(time_scale) and time_scale > 0):
         raise ValueError(f"time_scale must be a positive length or 'auto', got {time_scale!r}.")
     return float(time_scale)

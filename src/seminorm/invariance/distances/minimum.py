@@ -31,8 +31,8 @@ class MinimumDistance(Distance):
     transformation : Transformation
         The set T, with its cost Omega.
     regularisation : float
-        lambda >= 0. With 0 and a group the distance is totally invariant, with ``numpy.inf`` it is ``distance``.
-    distance : Distance, optional
+        lambda >= 0. With 0 and a group the distance is totally invariant, with ``numpy.inf`` it is ``base``.
+    base : Distance, optional
         What is minimised; Euclidean if left out.
     two_sided : bool
         Whether both patterns move. If not, one is moved to the other, in both ways, and the smaller distance counts.
@@ -42,7 +42,7 @@ class MinimumDistance(Distance):
         Nodes of the grid along each continuous parameter: 9 for one parameter, 5 for two, else 3, if left out;
         "quadrature" takes the nodes of the average over T. The identity is always among them.
     refine : bool
-        Whether to descend from the best node. Only for Euclidean ``distance``: others take the best node as it is.
+        Whether to descend from the best node. Only for Euclidean ``base``: others take the best node as it is.
     n_jobs : int
         Threads, as in joblib; -1 is all. The result is the same for any number.
 
@@ -60,7 +60,7 @@ class MinimumDistance(Distance):
         self,
         transformation: Transformation,
         regularisation: float = 0.0,
-        distance: Distance | None = None,
+        base: Distance | None = None,
         two_sided: bool = True,
         simultaneous: bool = False,
         n_grid: int | str | None = None,
@@ -69,7 +69,7 @@ class MinimumDistance(Distance):
     ):
         self.transformation = transformation
         self.regularisation = regularisation
-        self.distance = distance
+        self.base = base
         self.two_sided = two_sided
         self.simultaneous = simultaneous
         self.n_grid = n_grid
@@ -78,7 +78,7 @@ class MinimumDistance(Distance):
 
     @property
     def is_euclidean(self) -> bool:
-        return self._nothing_moves() and (self.distance is None or self.distance.is_euclidean)
+        return self._nothing_moves() and (self.base is None or self.base.is_euclidean)
 
     def patterns(self, X, name: str = "X") -> np.ndarray:
         if not isinstance(self.transformation, Transformation):
@@ -105,8 +105,8 @@ class MinimumDistance(Distance):
         weight = self.regularisation
         if not (np.isscalar(weight) and weight >= 0):
             raise ValueError(f"regularisation must be a number >= 0 (numpy.inf is allowed), got {weight!r}.")
-        if self.distance is not None and not isinstance(self.distance, Distance):
-            raise ValueError(f"distance must be None (Euclidean) or a Distance, got {self.distance!r}.")
+        if self.base is not None and not isinstance(self.base, Distance):
+            raise ValueError(f"base must be None (Euclidean) or a Distance, got {self.base!r}.")
 
     def _nothing_moves(self) -> bool:
         """Whether the infimum is at the identity whatever the patterns."""
@@ -116,11 +116,11 @@ class MinimumDistance(Distance):
 
     def _is_plain(self) -> bool:
         """Whether Euclidean distances are minimised."""
-        if self.distance is None:
+        if self.base is None:
             return True
         from .euclidean import Euclidean
 
-        return type(self.distance) is Euclidean
+        return type(self.base) is Euclidean
 
     def _one_side_suffices(self) -> bool:
         """Whether |t(x) - t'(x')| = |x - t^-1 t'(x')| with t^-1 t' in a set that is known."""
@@ -132,7 +132,7 @@ class MinimumDistance(Distance):
         return self.n_grid == "quadrature" or not np.any(extents(self.transformation) > 0)
 
     def _base(self, X, Y=None) -> np.ndarray:
-        return radial_matrix(np.sqrt, X, Y) if self._is_plain() else self.distance.pairwise(X, Y)
+        return radial_matrix(np.sqrt, X, Y) if self._is_plain() else self.base.pairwise(X, Y)
 
     def _nodes(self) -> np.ndarray:
         """Transformations (m, p) to try, the identity first."""
