@@ -3,14 +3,19 @@
 dtw: the matrix of warping distances of 300 series of length 270 (FiftyWords of the UCR archive, or random walks where
 it is not found) against aeon, dtaidistance and tslearn, each on all cores. The peers are imported by the interpreter
 named with ``--python``, in a process of their own that takes turns with this one; those it does not have are left out.
+tangent: the matrix of two-sided tangent distances of the 7291 training images of USPS (or as many smooth random ones),
+seven tangents, against the 64 products of such matrices, in single precision, that its inner products are.
+integration: the kernel averaged over 9 x 9 shifts of 300 padded images against the plain double sum over the 81 x 81
+pairs of shifts, each a matrix product.
 
-    python benchmarks/invariance.py [dtw ...] [--python PYTHON_WITH_PEERS] [--repeats 3]
+    python benchmarks/invariance.py [dtw tangent integration] [--python PYTHON_WITH_PEERS] [--repeats 3]
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -18,6 +23,7 @@ from pathlib import Path
 
 import numpy as np
 from _timing import best_times, report
+from scipy.ndimage import gaussian_filter
 
 DATA = Path(os.environ.get("SEMINORM_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
 
@@ -97,7 +103,66 @@ def dtw(arguments: argparse.Namespace) -> None:
     report(times, "seminorm", min(peers, key=times.get), 0.2)
 
 
-PARTS = {"dtw": dtw}
+def digits(n: int) -> np.ndarray:
+    """Images of 16 x 16 pixels, flat."""
+    file = DATA / "usps" / "usps.npz"
+    if file.is_file():
+        with np.load(file) as arrays:
+            return arrays["X_train"][:n].astype(np.float64)
+    print(f"random images, since there is no {file}: set SEMINORM_DATA to the folder of the data")
+    return gaussian_filter(np.random.default_rng(0).random((n, 16, 16)), (0, 2, 2)).reshape(n, -1)
+
+
+def tangent(arguments: argparse.Namespace) -> None:
+    from seminorm.invariance import TangentDistance
+
+    X = digits(7291)
+    single = X.astype(np.float32)
+    distance = TangentDistance((16, 16))
+    distance.pairwise(X[:50])
+
+    def products() -> None:
+        for _ in range(64):
+            single @ single.T
+
+    before = peak_bytes()
+    distance.pairwise(X)
+    matrices = (peak_bytes() - before) / (8 * len(X) ** 2)
+    functions = {"tangent distances": lambda: distance.pairwise(X), "64 products": products}
+    report(best_times(functions, arguments.repeats), "tangent distances", "64 products", 1.5)
+    print(f"{'memory':>28}: {matrices:8.2f} matrices   (at most 2: {'met' if matrices <= 2 else 'MISSED'})")
+
+
+def peak_bytes() -> int:
+    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def integration(arguments: argparse.Namespace) -> None:
+    from seminorm.invariance import ImageShift, IntegrationKernel
+    from seminorm.kernels import Gaussian
+
+    X, base = digits(300), Gaussian(4.0)
+    shifts = ImageShift((16, 16), extent=4, padding=4)
+    kernel = IntegrationKernel(base, shifts)
+    nodes, weights = shifts.quadrature()
+
+    def plain() -> np.ndarray:
+        moved = shifts.apply(X, nodes)
+        squares = (moved**2).sum(axis=2)
+        total = np.zeros((len(X), len(X)))
+        for i, weight in enumerate(weights):
+            for j, other in enumerate(weights):
+                squared = squares[i][:, None] + squares[j] - 2.0 * moved[i] @ moved[j].T
+                total += weight * other * base.profile(np.maximum(squared, 0.0))
+        return total
+
+    kernel(X[:20])
+    times = best_times({"integration kernel": lambda: kernel(X), "plain double sum": plain}, min(arguments.repeats, 2))
+    report(times, "integration kernel", "plain double sum", 1 / 15)
+    print(f"{'largest difference':>28}: {np.abs(kernel(X) - plain()).max():.1e}")
+
+
+PARTS = {"dtw": dtw, "tangent": tangent, "integration": integration}
 
 
 def main() -> None:

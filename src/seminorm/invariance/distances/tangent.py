@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.ndimage import gaussian_filter
 
 from ...memory import require_memory
+from ..transformations.images import seven_deformations
 from ._tangent_numba import two_sided
 from .images import ImageDistance
 
@@ -83,7 +85,11 @@ class TangentDistance(ImageDistance):
     def _planes(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Patterns (n, d) and orthonormal tangents (n, p, d), in single precision."""
         if self.transformation is None:
-            X, tangents = _seven_tangents(X.reshape(-1, *self.shape), self.smoothing)
+            if not (np.isfinite(self.smoothing) and self.smoothing > 0):
+                raise ValueError(f"smoothing must be a positive number of pixels, got {self.smoothing!r}.")
+            tangents = seven_deformations(self.shape, self.smoothing).tangents(X)
+            X = gaussian_filter(X.reshape(-1, *self.shape), (0, self.smoothing, self.smoothing), mode="constant")
+            X = X.reshape(len(X), -1)
         else:
             tangents = self.transformation.tangents(X)
         return X.astype(np.float32), _orthonormal(tangents).astype(np.float32)
@@ -132,21 +138,3 @@ def _orthonormal(tangents: np.ndarray) -> np.ndarray:
     _, values, V = np.linalg.svd(tangents, full_matrices=False)
     kept = values > 1e-10 * values.max(axis=1, keepdims=True, initial=np.finfo(float).tiny)
     return V * kept[:, :, None]
-
-
-def _seven_tangents(images: np.ndarray, smoothing: float) -> tuple[np.ndarray, np.ndarray]:
-    """Smoothed images, flat, and their derivatives by shifts, rotation, scaling, two shears and thickness."""
-    from scipy.ndimage import gaussian_filter
-
-    if not (np.isfinite(smoothing) and smoothing > 0):
-        raise ValueError(f"smoothing must be a positive number of pixels, got {smoothing!r}.")
-    widths = (0, smoothing, smoothing)
-    smooth, down, right = (
-        gaussian_filter(images, widths, order=order, mode="constant") for order in ((0, 0, 0), (0, 1, 0), (0, 0, 1))
-    )
-    height, width = images.shape[1:]
-    v, u = np.meshgrid(np.arange(height) - (height - 1) / 2, np.arange(width) - (width - 1) / 2, indexing="ij")
-    tangents = [right, down, v * right - u * down, u * right + v * down, u * right - v * down, v * right + u * down]
-    tangents.append(right**2 + down**2)
-    flat = len(images), height * width
-    return smooth.reshape(flat), np.stack([tangent.reshape(flat) for tangent in tangents], axis=1)
