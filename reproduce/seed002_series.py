@@ -85,7 +85,7 @@ class Series:
     @classmethod
     def of_equal_length(cls, flat: Signals, channels: int, percents: Sequence[int]) -> Series:
         length = flat.X.shape[1] // channels
-        windows = sorted({round(percent * length / 100) for percent in percents})
+        windows = sorted({-(-percent * length // 100) for percent in percents})  # rounded up, as in the archive
         return cls(flat, tuple(X.reshape(len(X), length, channels) for X in (flat.X, flat.X_test)), windows)
 
 
@@ -153,7 +153,7 @@ def measure(data: Series, widths: Sequence[float], indefinite: str) -> dict:
     return {
         "percent": {method: 100.0 * float(np.mean(found != flat.y_test)) for method, found in predicted.items()},
         "notes": "; ".join(notes),
-        "window": None if window is None else 100 * window / data.warped[0].shape[1],
+        "window": None if window is None else 100 * window // data.warped[0].shape[1],
     }
 
 
@@ -193,7 +193,7 @@ def archive_table(sets: list[Series], found: list[dict]) -> str:
             euclidean, warped, window = ARCHIVE[name]
             ours = result["percent"]
             rows.append([name, f"{euclidean:.2f}", f"{ours[NEAREST]:.2f}", f"{warped:.2f} ({window} %)"])
-            rows[-1].append(f"{ours[WARPED]:.2f} ({result['window']:.1f} %)")
+            rows[-1].append(f"{ours[WARPED]:.2f} ({result['window']} %)")
     return markdown_table(["set", "Euclidean, archive", "ours", "DTW (window), archive", "ours (window)"], rows)
 
 

@@ -13,21 +13,23 @@ from ..functions import Expansion, Functional
 from ..kernels.base import Kernel
 from ..memory import require_memory
 from ..nullspace import NullSpace, Polynomials, identifiable, null_space_for
-from ..serialization import load_npz, save_npz
 from ..solvers.indefinite import is_definite
 from ..solvers.machines import DenseMachine, FreeMachine, RepairedMachine
 from .defaults import alphas_of, kernel_for
+from .saving import Saved
 
 PRECOMPUTED = "precomputed"
 NAMED_NULL_SPACES = ("auto", "zero", "constant")
 WAYS_WITH_INDEFINITE = ("stationary", "clip", "flip")
 
 
-class MarginMachine(BaseEstimator):
+class MarginMachine(Saved, BaseEstimator):
     """Base of SVC and SVR: everything but the loss.
 
     ``_kind`` says what is free: "free" (the whole null space), "constant" or "zero" (seed 000, 6.2).
     """
+
+    _state = "_kind", "_own_columns"
 
     def _is_precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == PRECOMPUTED
@@ -219,26 +221,6 @@ class MarginMachine(BaseEstimator):
                 f"null_columns must have {self.null_coef_.shape[1]} columns, as in fit, got {columns.shape[1]}."
             )
         return X[:, self.support_] @ self.dual_coef_.T + columns @ self.null_coef_.T
-
-    def save(self, path):
-        """Write the trained machine to one npz file without pickle; :meth:`load` reads it."""
-        check_is_fitted(self, "dual_coef_")
-        fitted = {
-            name: value for name, value in vars(self).items() if name.endswith("_") or name in ("_kind", "_own_columns")
-        }
-        return save_npz(
-            path, {"type": type(self).__name__, "parameters": self.get_params(deep=False), "fitted": fitted}
-        )
-
-    @classmethod
-    def load(cls, path):
-        """Read a machine written by :meth:`save`; no code of the file is run."""
-        content = load_npz(path)
-        if content.get("type") != cls.__name__:
-            raise ValueError(f"{path} does not hold a {cls.__name__}.")
-        machine = cls(**content["parameters"])
-        vars(machine).update(content["fitted"])
-        return machine
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
