@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-MESSAGE = "compiling the loops, once on this machine: about half a minute"
+MESSAGE = "compiling the loops, once on this machine: a minute or two"
 
 
 def announce_compilation(functions: Iterable, say: Callable[[str], object]) -> bool:

@@ -112,6 +112,8 @@ def extract(
         raise ValueError(f"bounds must be two corners (3,), the lower one first, got {low} and {high}.")
     if not (np.isfinite(spacing) and spacing > 0):
         raise ValueError(f"spacing must be positive, got {spacing}.")
+    if math.prod(((high - low) / spacing / side + 1).tolist()) >= 2**62:
+        raise ValueError(f"spacing {spacing:g} is too fine for a box of {high - low}: choose a coarser resolution.")
     if side % scan:
         raise ValueError(f"scan must divide side, got scan={scan} and side={side}.")
     # a hair less than the width, so that rounding does not add a cell

@@ -23,6 +23,7 @@ _LEAST_POINTS = 10
 _POINTS_PER_CELL = 0.5, 1.0  # on the finest level, for few and for many points
 _FEW = 10_000  # points, for which one level more costs little
 _DEEPEST = 14
+_SPARSEST = 1 / 400  # points in a cell, below which a given depth deserves a warning
 _LARGE = 100_000  # points, from which on order 2 is the default: as accurate there, and twice as fast
 
 
@@ -291,6 +292,12 @@ def _depth(points: OrientedPoints, depth, resolution, fast: bool) -> int:
         return max(depth + (len(points) < _FEW) - fast, 2)
     if not (isinstance(depth, (int, np.integer)) and 1 <= depth <= _DEEPEST):
         raise ValueError(f"depth must be 'auto' or a whole number from 1 to {_DEEPEST}, got {depth!r}.")
+    if points.points_per_cell(depth) < _SPARSEST:
+        apart = points.size / 2**depth / np.sqrt(points.points_per_cell(depth))
+        warn_user(
+            f"cells of depth {depth} are {points.size / 2**depth:.2g} wide, the points some {apart:.2g} apart: that "
+            "takes long, and tells no more than a few levels less."
+        )
     return int(depth)
 
 

@@ -14,6 +14,7 @@ from . import (
     fields,
     gallery,
     gradients,
+    invariance,
     no_length_scale,
     scans,
     smoothing,
@@ -31,5 +32,6 @@ SECTIONS: list[Callable[[Path], Section | None]] = [
     no_length_scale.section,
     features.section,
     classification.section,
+    invariance.section,
     gallery.section,
 ]
