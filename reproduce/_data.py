@@ -32,7 +32,7 @@ def require(*files: str) -> None:
     if not any((folder() / file).is_file() for file in files):
         print(
             f"Nothing to do: the data ({files[0]}{', ...' if len(files) > 1 else ''}) are not here. Set SEMINORM_DATA "
-            "to the folder that holds ida/, ssl/, usps/ and surfaces/."
+            "to the folder that holds ida/, ssl/, usps/, surfaces/, spectra/ and timeseries/."
         )
         sys.exit(0)
 

@@ -5,8 +5,8 @@ by the minimum of distances (IDS) and by integration (TI).
 
 Where the source is silent, or its text is damaged:
 - It prints neither radii nor widths nor C. Ours (rings 0.5 to 0.6 and 0.625 to 0.725, Gaussian of scale 0.3, C = 100,
-  hinge) come from a search of some 600 settings, on other draws, for one that is near the printed table. So it is the
-  ordering that is reproduced; that the numbers are near is by choice.
+  hinge) come from a random search of 600 settings and a few dozen by hand, on other draws, for one that is near the
+  printed table. So it is the ordering that is reproduced; that the numbers are near is by choice.
 - How far the ordering depends on the choice is printed below the table, for other scales and C. The trace-margin ratio
   does: with a large C the machine with IDS has a smaller margin on these rings, for the same trace.
 - The trace-margin ratio is printed as "2+ tr(K)". We take 4 sqrt(tr K) / (n gamma), the term of the bound that the text
