@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from helpers import case_id
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import dblquad
@@ -89,7 +90,7 @@ ORDER_ONE = [NegativeDistance(1.0), NegativeDistance(1.7), Multiquadric()]
 
 
 def name(value):
-    return " ".join(repr(value).split())[:60]
+    return case_id(value)[:60]
 
 
 def points(seed, n=8, d=3):
