@@ -490,6 +490,7 @@ def test_files_appear_whole_or_not_at_all(scan, surface_file, tmp_path, monkeypa
 
 INTERRUPTED = """
 import ctypes, os, signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs may have been told to ignore it
 from seminorm import cli, serialization
 from seminorm.surfaces import reconstruction
 

@@ -34,9 +34,9 @@ class ImageDistortion(ImageDistance):
     --------
     >>> import numpy as np
     >>> from seminorm.invariance import ImageDistortion
-    >>> image = np.zeros((1, 8, 8))
-    >>> image[0, 3:5, 2:6] = 1.0
-    >>> d = ImageDistortion((8, 8))
+    >>> image = np.zeros((1, 12, 12))
+    >>> image[0, 5:7, 4:7] = 1.0
+    >>> d = ImageDistortion((12, 12))
     >>> float(d.pairwise(image, np.roll(image, 1, axis=2))[0, 0])
     0.0
     """
