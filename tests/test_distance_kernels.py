@@ -18,9 +18,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import seminorm
 from seminorm.invariance.definiteness import Definiteness, DefiniteRepair, Repair
 from seminorm.invariance.distances.base import Distance
 from seminorm.invariance.distances.minimum import MinimumDistance
+from seminorm.invariance.integration import IntegrationKernel
 from seminorm.invariance.substitution import DistanceKernel, JitteringKernel
 from seminorm.invariance.transformations.base import Quadrature, Transformation
 from seminorm.invariance.transformations.composition import Composition
@@ -505,3 +507,19 @@ def test_what_cannot_be_saved_is_named(kernel, tmp_path):
 @parametrize_with_checks([DefiniteRepair(Linear()), DefiniteRepair(Gaussian(), "clip"), DefiniteRepair()])
 def test_repair_is_a_transformer_of_scikit_learn(estimator, check):
     check(estimator)
+
+
+def test_parts_are_equal_by_their_parameters():
+    waves = [CurveShift(SineWave(2.0, height), 0.3) for height in (0.4, 0.4, 0.5)]
+    kernels = [DistanceKernel(Gaussian(), MinimumDistance(wave)) for wave in waves]
+    assert waves[0] == waves[1] != waves[2]
+    assert kernels[0].distance == kernels[1].distance != kernels[2].distance
+    assert kernels[0] == kernels[1] != kernels[2]
+
+
+def test_a_machine_with_a_curved_shift_is_saved(tmp_path):
+    X = np.random.default_rng(0).standard_normal((20, 2))
+    machine = seminorm.SVC(IntegrationKernel(Gaussian(), CurveShift(SineWave(2.0, 0.4), 0.3))).fit(X, X[:, 0] > 0)
+    again = seminorm.SVC.load(machine.save(tmp_path / "machine.npz"))
+    assert again.kernel == machine.kernel
+    assert (again.decision_function(X) == machine.decision_function(X)).all()

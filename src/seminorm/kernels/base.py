@@ -12,10 +12,12 @@ from sklearn.base import BaseEstimator
 from sklearn.gaussian_process.kernels import Kernel as _GaussianProcessKernel
 from sklearn.utils import check_array
 
+from .._equality import EqualByParameters
+
 TRANSLATION, ROTATION, DILATION = "translation", "rotation", "dilation"
 
 
-class Kernel(BaseEstimator, _GaussianProcessKernel):
+class Kernel(EqualByParameters, BaseEstimator, _GaussianProcessKernel):
     """A symmetric function phi(x, y) that is positive definite, or positive on the complement of the polynomials of
     degree < order.
 
@@ -166,15 +168,6 @@ class Kernel(BaseEstimator, _GaussianProcessKernel):
             )
         return PowerSeries((0.0,) * int(exponent) + (1.0,), kernel=self)
 
-    def __eq__(self, other):
-        if type(self) is not type(other):
-            return False
-        mine, theirs = self.get_params(deep=False), other.get_params(deep=False)
-        return all(_same(value, theirs[name]) for name, value in mine.items())
-
-    def __hash__(self):  # equality compares parameters, which may change: only the type is safe to hash
-        return hash(type(self))
-
     def __repr__(self):
         """All parameters but those left at None; a kernel without its parameters tells nothing."""
         named = {name: getattr(self, name) for name in signature(type(self)).parameters}
@@ -227,15 +220,6 @@ class Kernel(BaseEstimator, _GaussianProcessKernel):
                 "Matern of a "
                 "higher nu, Gaussian, Multiquadric), or points that differ."
             )
-
-
-def _same(one, other) -> bool:
-    if isinstance(one, (np.ndarray, list, tuple)) or isinstance(other, (np.ndarray, list, tuple)):
-        return np.array_equal(one, other)
-    if type(one) is type(other) and hasattr(one, "get_params") and not isinstance(one, Kernel):
-        mine, theirs = one.get_params(deep=False), other.get_params(deep=False)
-        return all(_same(value, theirs[name]) for name, value in mine.items())
-    return bool(one == other)
 
 
 def _brief(value) -> str:

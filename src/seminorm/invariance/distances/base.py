@@ -6,8 +6,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 
+from ..._equality import EqualByParameters
 
-class Distance(BaseEstimator):
+
+class Distance(EqualByParameters, BaseEstimator):
     """A dissimilarity of patterns, one at a time or all pairs.
 
     A new one supplies ``_pairwise(X, Y)`` (``Y`` is None for a symmetric matrix), and ``patterns`` if its patterns are

@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from ..._equality import EqualByParameters
+
 
 class Quadrature(NamedTuple):
     """Transformations and what each counts for.
@@ -23,7 +25,7 @@ class Quadrature(NamedTuple):
     weights: np.ndarray
 
 
-class Transformation(BaseEstimator):
+class Transformation(EqualByParameters, BaseEstimator):
     """A set T of maps of patterns, numbered by p parameters each, that contains the identity.
 
     A pattern is a row of d numbers (an image or a signal is flattened; transformations of images know the shape). A new
@@ -123,18 +125,3 @@ class Transformation(BaseEstimator):
         if not isinstance(other, Transformation):
             return NotImplemented
         return Composition(self, other)
-
-    def __eq__(self, other):
-        if type(self) is not type(other):
-            return False
-        mine, theirs = self.get_params(deep=False), other.get_params(deep=False)
-        return all(_same(value, theirs[name]) for name, value in mine.items())
-
-    def __hash__(self):  # equality compares parameters, which may change: only the type is safe to hash
-        return hash(type(self))
-
-
-def _same(one, other) -> bool:
-    if isinstance(one, (np.ndarray, list, tuple)) or isinstance(other, (np.ndarray, list, tuple)):
-        return np.array_equal(one, other)
-    return bool(one == other)

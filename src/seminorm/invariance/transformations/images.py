@@ -85,6 +85,14 @@ class _LinearImageMap(ImageTransformation):
     #: matrices (p, 2, 2) whose exponentials the maps are, acting on (down, right)
     generators: np.ndarray
 
+    def __init__(self, shape, extent=0.2, n_nodes=5, padding=0, interpolation="cubic", smoothing=0.9):
+        self.shape = shape
+        self.extent = extent
+        self.n_nodes = n_nodes
+        self.padding = padding
+        self.interpolation = interpolation
+        self.smoothing = smoothing
+
     def _matrix(self, row: np.ndarray) -> np.ndarray:
         raise TypeError(f"{type(self).__name__} does not define its map: subclasses supply _matrix(row).")
 
@@ -125,14 +133,6 @@ class ImageRotation(_LinearImageMap):
 
     generators = np.array([[[0.0, -1.0], [1.0, 0.0]]])
 
-    def __init__(self, shape, extent=0.25, n_nodes=5, padding=0, interpolation="cubic", smoothing=0.9):
-        self.shape = shape
-        self.extent = extent
-        self.n_nodes = n_nodes
-        self.padding = padding
-        self.interpolation = interpolation
-        self.smoothing = smoothing
-
     def _rule(self, extent, n_nodes):
         return on_circle(n_nodes) if is_full_turn(extent) else super()._rule(extent, n_nodes)
 
@@ -162,14 +162,6 @@ class ImageScaling(_LinearImageMap):
 
     generators = np.eye(2)[None]
 
-    def __init__(self, shape, extent=0.15, n_nodes=5, padding=0, interpolation="cubic", smoothing=0.9):
-        self.shape = shape
-        self.extent = extent
-        self.n_nodes = n_nodes
-        self.padding = padding
-        self.interpolation = interpolation
-        self.smoothing = smoothing
-
     def _matrix(self, row):
         return np.exp(row[0]) * np.eye(2)
 
@@ -195,14 +187,6 @@ class ImageShear(_LinearImageMap):
 
     n_parameters = 2
     generators = np.array([[[-1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]]])
-
-    def __init__(self, shape, extent=0.15, n_nodes=3, padding=0, interpolation="cubic", smoothing=0.9):
-        self.shape = shape
-        self.extent = extent
-        self.n_nodes = n_nodes
-        self.padding = padding
-        self.interpolation = interpolation
-        self.smoothing = smoothing
 
     def _matrix(self, row):
         length = np.hypot(*row)  # the generator S has S S = length^2

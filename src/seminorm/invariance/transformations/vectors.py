@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
+from ..._equality import EqualByParameters
 from .base import Quadrature
 from .box import Box
 from .rules import on_circle
@@ -114,7 +116,7 @@ class CurveShift(Box):
         return ((8 * (near[1] - near[0]) - (far[1] - far[0])) / (12 * _STEP))[:, None]
 
 
-class SineWave:
+class SineWave(EqualByParameters, BaseEstimator):
     """The curve of a sine wave through every point: x1 moves by t, x2 by a (sin(f (x1 + t)) - sin(f x1)).
 
     Parameters
@@ -135,17 +137,8 @@ class SineWave:
         moved[:, 1] += self.amplitude * (np.sin(self.frequency * moved[:, 0]) - np.sin(self.frequency * X[:, 0]))
         return moved
 
-    def __eq__(self, other):
-        return type(self) is type(other) and vars(self) == vars(other)
 
-    def __hash__(self):
-        return hash(type(self))
-
-    def __repr__(self):
-        return f"SineWave(frequency={self.frequency!r}, amplitude={self.amplitude!r})"
-
-
-class ParallelCurve:
+class ParallelCurve(EqualByParameters, BaseEstimator):
     """The same curve for all points: x moves to x + c(t) - c(0).
 
     Parameters
@@ -159,15 +152,6 @@ class ParallelCurve:
 
     def __call__(self, X, t):
         return X + (np.asarray(self.curve(t), dtype=float) - np.asarray(self.curve(0.0), dtype=float))
-
-    def __eq__(self, other):
-        return type(self) is type(other) and self.curve == other.curve
-
-    def __hash__(self):
-        return hash(type(self))
-
-    def __repr__(self):
-        return f"ParallelCurve({self.curve!r})"
 
 
 class Rotation(Box):
