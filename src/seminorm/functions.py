@@ -193,6 +193,10 @@ class Expansion:
         norms = np.sqrt(np.maximum(squared, 0.0))
         return float(norms[0]) if self.dual_coef.ndim == 1 else norms
 
+    def with_kernel(self, kernel: Kernel) -> Expansion:
+        """The same coefficients over another kernel."""
+        return Expansion(kernel, self.functionals, self.dual_coef, self.null_space, self.null_coef)
+
     @property
     def n_coef(self) -> int:
         """Number of coefficients, an output."""

@@ -4,15 +4,17 @@ from .algebra import AxisScale, OnColumns, Product, Scaled, Sum
 from .base import Kernel
 from .conditional_radial import Multiquadric, NegativeDistance, Polyharmonic, ThinPlate
 from .dot_product import FeatureMap, Linear, Polynomial, PowerSeries
-from .line import BSpline, Dirichlet, PeriodicGaussian
+from .line import BSpline, Dirichlet, FourierSeries, PeriodicGaussian
+from .log_polar import LogPolar
 from .positive_radial import Gaussian, InverseMultiquadric, Laplacian, Matern, RationalQuadratic, Wendland
 from .radial import Radial
+from .spectral import SpectralMixture
 
 _CLASSES = (
-    *(Gaussian, Laplacian, Matern, InverseMultiquadric, RationalQuadratic, Wendland),
+    *(Gaussian, Laplacian, Matern, InverseMultiquadric, RationalQuadratic, Wendland, SpectralMixture),
     *(ThinPlate, Polyharmonic, Multiquadric, NegativeDistance),
     *(Linear, Polynomial, PowerSeries, FeatureMap),
-    *(BSpline, Dirichlet, PeriodicGaussian),
+    *(BSpline, Dirichlet, PeriodicGaussian, FourierSeries, LogPolar),
     *(Sum, Product, Scaled, OnColumns, AxisScale),
 )
 

@@ -170,6 +170,48 @@ class PeriodicGaussian(Periodic):
         return _cosine_series(t, k, np.r_[0.0, np.exp(-0.5 * (terms**2 - 1.0) * self.scale**2)])
 
 
+class FourierSeries(Periodic):
+    """sum_l coefficients[l] cos(l t), t = 2 pi (x - y) / period: any translation-invariant kernel on the circle.
+
+    Parameters
+    ----------
+    coefficients : sequence of float
+        Not negative: the spectrum of the kernel. Where the first is zero, the constant has no part in the kernel and
+        is left free by default.
+    period : float
+        Length of the circle.
+    """
+
+    def __init__(self, coefficients=(1.0, 1.0), period: float = 2 * math.pi):
+        self.coefficients = coefficients
+        self.period = period
+
+    @classmethod
+    def examples(cls):
+        return [cls((0.5, 1.0, 0.0, 0.25)), cls((0.0, 1.0, 0.5), period=3.0)]
+
+    @property
+    def null_degree(self):
+        return 0 if self._checked()[0] == 0 else -1
+
+    def _checked(self) -> np.ndarray:
+        coefficients = np.asarray(self.coefficients, dtype=float)
+        if coefficients.ndim != 1 or len(coefficients) == 0 or not np.isfinite(coefficients).all():
+            raise ValueError(f"coefficients must be a sequence of finite numbers, got {self.coefficients!r}.")
+        if (coefficients < 0).any():
+            raise ValueError(
+                f"coefficients must not be negative, and one is {coefficients.min():g}: the kernel would not be "
+                "positive definite."
+            )
+        return coefficients
+
+    def _on_circle(self, t, k):
+        coefficients = self._checked()
+        if k == 0:
+            return np.polynomial.chebyshev.chebval(np.cos(t), coefficients)
+        return _cosine_series(t, k, coefficients)
+
+
 def _cosine_series(t: np.ndarray, k: int, coefficients: np.ndarray) -> np.ndarray:
     """k-th derivative of sum_l coefficients[l] cos(l t)."""
     total = np.zeros_like(t)

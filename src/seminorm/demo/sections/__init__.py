@@ -16,6 +16,7 @@ from . import (
     gradients,
     invariance,
     no_length_scale,
+    operators,
     scans,
     smoothing,
     surfaces,
@@ -34,4 +35,5 @@ SECTIONS: list[Callable[[Path], Section | None]] = [
     classification.section,
     invariance.section,
     gallery.section,
+    operators.section,
 ]
