@@ -113,6 +113,13 @@ def test_critical_exponents_are_undecided(kernel, critical, centre):
     assert membership(on_line(lambda x: np.abs(x - centre) ** critical), kernel, (-1, 1)).belongs is None
 
 
+@pytest.mark.parametrize(("centre", "exponent"), [(0.5, 2.3), (0.33, 2.2), (0.5, 2.5)])
+def test_weak_singularities_under_a_smooth_function_are_not_accepted(centre, exponent):
+    function = on_line(lambda x: 0.3 * np.abs(x - centre) ** exponent + np.sin(3 * x))
+    assert membership(function, Matern(2.5, 0.6), (0, 1)).belongs is None
+    assert membership(on_line(lambda x: np.sin(3 * x)), Matern(2.5, 0.6), (0, 1)).belongs is True
+
+
 @pytest.mark.parametrize(
     ("kernel", "exponent", "expected"),
     [

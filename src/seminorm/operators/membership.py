@@ -303,6 +303,8 @@ def _trends(norms: np.ndarray, rounding: np.ndarray, resolved: int, alternating:
     largest, last = norms[-1], norms[-1, -1]
     if resolved >= len(largest) - _UNRESOLVED:
         regularisation = _trend(largest[:resolved], rounding[-1, :resolved], 2, _LARGEST_REST, 5 * _LARGEST_REST)
+        if regularisation.verdict == LEVELLED and _slower_series_emerges(largest[:resolved]):
+            regularisation = _Trend(UNDECIDED)
         return _Trend(LEVELLED, last), regularisation
     # the lower ridges see that there are finitely many points: what they miss is told by the refinement
     refinement = _trend(norms[:, -1], rounding[:, -1], 1, _LARGEST_REST, 20 * _LARGEST_REST)
@@ -317,6 +319,16 @@ def _trends(norms: np.ndarray, rounding: np.ndarray, resolved: int, alternating:
     elif refinement.verdict == UNDECIDED and alternating:
         refinement = _pairwise_trend(norms[:, -1])
     return refinement, _Trend(regularisation.verdict, last)
+
+
+def _slower_series_emerges(values: np.ndarray) -> bool:
+    """Whether smooth ratios of gains rise faster and faster: a slower series, of a weak singularity, comes to light."""
+    gains = np.diff(values)
+    if gains[-7:].sum() <= 1e-2 * _LARGEST_REST * values[-1]:
+        return False
+    ratios = (gains[1:] / np.where(gains[:-1] > 0, gains[:-1], np.nan))[-7:]
+    rise, earlier_rise = ratios[-1] - ratios[-4], ratios[-4] - ratios[-7]
+    return bool(np.ptp(ratios) < 0.1 and rise > max(earlier_rise, 1e-3))
 
 
 def _pairwise_trend(values: np.ndarray) -> _Trend:

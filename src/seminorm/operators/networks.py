@@ -5,7 +5,6 @@ which ridge regression and support vector machines regularise alike.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,9 +15,6 @@ from .greens import GreensFunction
 from .operator import Operator
 from .spectra import KernelOperator, operator_of
 from .transforms import check_dimension
-
-if TYPE_CHECKING:
-    from ..functions import Expansion
 
 _FREQUENCIES = 500
 _CLOSED, _BY_QUADRATURE = 1e-10, 1e-6  # accuracy of twins, as their spectra allow
@@ -52,7 +48,7 @@ def energy_kernel(kernel: Kernel, operator: Operator, dimension: int = 1) -> Ker
     return product.kernel(dimension)
 
 
-def spectral_seminorm(function: Expansion, operator: Operator | None = None) -> float | np.ndarray:
+def spectral_seminorm(function, operator: Operator | None = None) -> float | np.ndarray:
     """The semi-norm of an expansion, computed through the spectrum of its kernel.
 
     Parameters

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
 Kernels = Kernel | Iterable[Kernel] | Mapping[str, Kernel]
 
-_DISTANCES = 2.0 ** np.arange(-24.0, 24.0, 0.125)
-_FREQUENCIES = 2.0 ** np.arange(-24.0, 24.0, 0.5)
+_THIRD_OCTAVES = 2.0 ** np.arange(-40.0, 40.0, 1.0 / 3.0)
+_NEAR_THIRD_OCTAVES = _THIRD_OCTAVES[np.abs(np.log2(_THIRD_OCTAVES)) < 16]
+_ONE_OCTAVE = 2.0 ** np.arange(0.0, 1.0, 1.0 / 16.0)
+_MOST_OCTAVES = 100
 _SEEN_DISTANCE, _SEEN_FREQUENCY, _SEEN_ON_LOG_SCALE = 0.05, 0.01, 1e-3  # of the largest value
 _MARGIN = 1.3
 _LEAST_POINTS, _MOST_POINTS = 400, 1500
@@ -247,22 +249,26 @@ class _LineView:
         """Distance up to which there is something to see; for kernels that grow, a few of their typical lengths."""
         if self.kernel.order > 0:
             return 3.0 * self._length
-        values = np.abs(self.profile(_DISTANCES))
-        return _MARGIN * float(_DISTANCES[np.flatnonzero(values > _SEEN_DISTANCE * values.max())[-1]])
+        height = float(self.profile(np.zeros(1))[0])
+        return _MARGIN * _last_seen(lambda r: np.abs(self.profile(r)) > _SEEN_DISTANCE * height)
 
     def band(self, level: float) -> tuple[float, float]:
         """The lowest and the highest frequency at which there is something to see."""
         if self.singular:
             return 0.01 / self._length, 10.0 / self._length
         probes, values = self._probed
-        return 0.0, _MARGIN * float(probes[np.flatnonzero(values > level * values.max())[-1]])
+        first_unseen = np.flatnonzero(values > level * values.max())[-1] + 1
+        return 0.0, float(probes[min(first_unseen, len(probes) - 1)])
 
     def distances(self) -> np.ndarray:
         return np.linspace(0.0, self.reach, self.resolution)
 
     def frequencies(self) -> np.ndarray:
         low, high = self.band(_SEEN_FREQUENCY)
-        return np.geomspace(low, high, 241) if self.singular else np.linspace(0.0, high, self.resolution)
+        if self.singular:
+            return np.geomspace(low, high, 241)
+        peaks = _shells(self.kernel)
+        return np.union1d(np.linspace(0.0, high, self.resolution), peaks[peaks < high])
 
     @property
     def resolution(self) -> int:
@@ -283,7 +289,11 @@ class _LineView:
 
     @cached_property
     def _probed(self) -> tuple[np.ndarray, np.ndarray]:
-        probes = np.union1d(_FREQUENCIES, _shells(self.kernel))
+        """Frequencies and the spectrum there: no peak is much narrower than 1 / reach."""
+        if self.kernel.order > 0:
+            return _THIRD_OCTAVES, self.filter(_THIRD_OCTAVES)
+        even = np.arange(1.0, 151.0)
+        probes = np.unique(np.concatenate([_NEAR_THIRD_OCTAVES / self.reach, even / self.reach, _shells(self.kernel)]))
         return probes, self.filter(probes)
 
 
@@ -336,11 +346,30 @@ def _by_label(kernels: Kernels) -> dict[str, Kernel]:
     return dict(kernels)
 
 
+def _last_seen(seen: Callable) -> float:
+    """The largest distance at which there is something to see: octave by octave outwards from 1 until three are empty,
+    or inwards until one is not.
+    """
+    last, empty = 0.0, 0
+    for k in range(_MOST_OCTAVES):
+        octave = 2.0**k * _ONE_OCTAVE
+        visible = octave[seen(octave)]
+        last, empty = (float(visible[-1]), 0) if len(visible) else (last, empty + 1)
+        if empty == 3:
+            break
+    for k in range(1, _MOST_OCTAVES if last == 0 else 0):
+        octave = 2.0**-k * _ONE_OCTAVE
+        visible = octave[seen(octave)]
+        if len(visible):
+            return float(visible[-1])
+    return last or 1.0
+
+
 def _shells(kernel: Kernel) -> np.ndarray:
-    """Frequencies of narrow peaks that a search by octaves would miss."""
+    """Frequencies around narrow peaks that equal steps would miss."""
     parts = [part for part in (kernel, *kernel.get_params().values()) if isinstance(part, SpectralMixture)]
-    peaks = [np.asarray(part.frequencies) + np.outer((0.0, 1.0, 2.0, 3.0), part.widths) for part in parts]
-    return np.concatenate([peak.ravel() for peak in peaks]) if peaks else np.empty(0)
+    peaks = [np.asarray(part.frequencies) + np.outer(np.linspace(-3.0, 3.0, 13), part.widths) for part in parts]
+    return np.abs(np.concatenate([peak.ravel() for peak in peaks])) if peaks else np.empty(0)
 
 
 def _pair(axes) -> tuple[Axes, Axes]:

@@ -35,28 +35,6 @@ def edge_agreement(points, normals, trust, neighbours, agreement):
             agreement[i, a] = mirrored * abs(mirrored) * max(flat, _LEAST_FLAT) * trust[i] * trust[j]
 
 
-@njit(cache=True, parallel=True)
-def add_detours(indptr, indices, coupling, low, high, agreement, total):
-    """Add to the agreement along each edge what the paths over one other node say: their weaker edge, with its sign.
-
-    Columns of the symmetric matrix are sorted in each row. The absolute values are added to ``total``.
-    """
-    for edge in prange(len(low)):
-        a, last_a = indptr[low[edge]], indptr[low[edge] + 1]
-        b, last_b = indptr[high[edge]], indptr[high[edge] + 1]
-        while a < last_a and b < last_b:
-            if indices[a] < indices[b]:
-                a += 1
-            elif indices[a] > indices[b]:
-                b += 1
-            else:
-                weaker = min(abs(coupling[a]), abs(coupling[b]))
-                agreement[edge] += weaker if coupling[a] * coupling[b] > 0.0 else -weaker
-                total[edge] += weaker
-                a += 1
-                b += 1
-
-
 @njit(cache=True)
 def improve_signs(indptr, indices, coupling, pull, signs, sweeps):
     """Flip each node that disagrees with its neighbours and the pull on it, one after the other; returns the flips."""

@@ -29,7 +29,6 @@ _EDGES_OF_MANY = 8
 _MANY = 300_000
 _CHUNK = 2**16
 _SWEEPS = 20
-_ROUNDS = 3  # of joining and parting clusters
 _LEAF = 8  # points in a leaf of the tree
 _MOST_SOURCES = 24_000  # points that decide the winding directions
 _DAMPING = (2.0, 4.0)  # factor on the diagonal, without and with noise
@@ -178,13 +177,10 @@ class Graph:
         rows, columns = np.concatenate([self.low, self.high]), np.concatenate([self.high, self.low])
         return sparse.coo_array((np.tile(self.agreement, 2), (rows, columns)), shape=(self.n, self.n)).tocsr()
 
-    def joined(self, agreeing: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """Let each cluster join its clearest (agreeing) neighbour: the new cluster of each, and its sign in there."""
-        agreement, total = self.agreement.copy(), self.total.copy()
-        matrix = self.matrix()
-        loops.add_detours(matrix.indptr, matrix.indices, matrix.data, self.low, self.high, agreement, total)
-        clear = agreement**2 / np.maximum(total, 1e-300)
-        useful = np.flatnonzero((agreement > 0) if agreeing else (clear > 0))
+    def joined(self) -> tuple[np.ndarray, np.ndarray]:
+        """Let each cluster join its clearest neighbour: the new cluster of each, and its sign in there."""
+        clear = self.agreement**2 / np.maximum(self.total, 1e-300)
+        useful = np.flatnonzero(clear > 0)
         clear, low, high = clear[useful], self.low[useful], self.high[useful]
         order = np.argsort(clear, kind="stable")
         chosen = np.full(self.n, -1)
@@ -194,7 +190,7 @@ class Graph:
         joins = np.flatnonzero(chosen >= 0)
         edge = chosen[joins]
         root[joins] = low[edge] + high[edge] - joins
-        sign[joins] = np.sign(agreement[useful][edge])
+        sign[joins] = np.sign(self.agreement[useful][edge])
         mutual = joins[(root[root[joins]] == joins) & (joins < root[joins])]
         root[mutual], sign[mutual] = mutual, 1.0
         while (root[root] != root).any():
@@ -236,44 +232,22 @@ def neighbour_graph(points: np.ndarray, normals: np.ndarray, trust: np.ndarray) 
 
 def consistent_signs(graph: Graph, pull: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Signs that agree along the edges and with the pull, and the connected part of each point."""
-    signs, part = _round(graph, pull)
-    for _ in range(_ROUNDS - 1):
-        turned = Graph(
-            graph.n, graph.low, graph.high, graph.agreement * signs[graph.low] * signs[graph.high], graph.total
-        )
-        change = _round(turned, pull * signs, settled=True)[0]
-        if (change > 0).all():
-            break
-        signs = signs * change
-    return signs, part
-
-
-def _round(graph: Graph, pull: np.ndarray, settled: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Join clusters until no edges are left, then part them again, flipping those that gain by it.
-
-    If ``settled``, clusters join only where they agree, so that flips can only improve on signs that are all 1.
-    """
     levels, pulls, graphs = [], [pull], [graph]
     part = np.arange(graph.n)
     while len(graphs[-1].low):
-        cluster, sign = graphs[-1].joined(settled)
+        cluster, sign = graphs[-1].joined()
         if int(cluster.max()) + 1 == graphs[-1].n:
             break
         levels.append((cluster, sign))
         pulls.append(np.bincount(cluster, pulls[-1] * sign))
         graphs.append(graphs[-1].merged(cluster, sign))
         part = cluster[part]
-    signs = np.ones(graphs[-1].n) if settled else np.where(pulls[-1] < 0, -1.0, 1.0)
-    _improve(graphs[-1], pulls[-1], signs)
+    signs = np.where(pulls[-1] < 0, -1.0, 1.0)
     for (cluster, sign), force, fine in zip(levels[::-1], pulls[-2::-1], graphs[-2::-1], strict=True):
         signs = signs[cluster] * sign
-        _improve(fine, force, signs)
+        matrix = fine.matrix()
+        loops.improve_signs(matrix.indptr, matrix.indices, matrix.data, force, signs, _SWEEPS)
     return signs, part
-
-
-def _improve(graph: Graph, pull: np.ndarray, signs: np.ndarray) -> None:
-    matrix = graph.matrix()
-    loops.improve_signs(matrix.indptr, matrix.indices, matrix.data, pull, signs, _SWEEPS)
 
 
 def winding_directions(

@@ -1,7 +1,8 @@
-"""Reconstruct a surface from oriented points."""
+"""Reconstruct a surface from points, with or without normals."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from time import perf_counter
 
 import numpy as np
@@ -14,6 +15,7 @@ from .cloud import PointCloud, as_cloud
 from .exact import require_gradients, solve_exactly
 from .fitting import Model, SurfaceFit, fit_surface
 from .moving import MovingSurface, time_scale_of_motion
+from .normals import estimate_normals
 from .oriented import OrientedPoints
 from .preparation import drop_invalid
 from .selection import Selection, Trial
@@ -31,6 +33,7 @@ def reconstruct(
     points,
     normals=None,
     *,
+    sensor=None,
     depth: int | str = "auto",
     resolution: float | None = None,
     smoothness: float | str = "auto",
@@ -47,7 +50,7 @@ def reconstruct(
     max_iter: int = 100,
     verbose: bool = False,
 ) -> Surface | MovingSurface:
-    """A smooth surface through, or near, points with normals.
+    """A smooth surface through, or near, points.
 
     It is the zero set of the function f that minimises
 
@@ -61,7 +64,9 @@ def reconstruct(
     points : array (n, 3), PointCloud, path of a file, or a point cloud of Open3D, trimesh or PyVista
     normals : array (n, 3), optional
         Pointing outwards; only their directions count, unless ``confidence="normals"``. Taken from ``points`` if those
-        have them.
+        have them, and estimated by :func:`estimate_normals` if not; ``details["normals"]`` tells.
+    sensor : array (3,) or (n, 3), optional
+        Where the points were measured from, for normals that are to be estimated.
     depth : int or "auto"
         2**depth cells of the finest level lie along the longest side of the data. By default the finest cells are about
         as wide as the points are apart, or wider if the points are noisy.
@@ -117,32 +122,18 @@ def reconstruct(
     >>> mesh.is_watertight, bool(abs(mesh.volume - 4 / 3 * np.pi) < 0.01)
     (True, True)
     """
-    cloud = as_cloud(points, normals)
-    if cloud.normals is None:
-        raise ValueError(
-            "normals are missing: give the outward normal of every point. Estimating them is not possible yet; it will "
-            "come as seminorm.surfaces.estimate_normals. Until then Open3D, MeshLab or CloudCompare can."
-        )
-    n_given = len(cloud)
-    columns = {"weight": _weights(cloud, confidence), "time": _times(cloud, times)}
-    columns = {f" {name}": column for name, column in columns.items() if column is not None}
-    cloud = PointCloud(cloud.points, cloud.normals, cloud.colors, {**cloud.attributes, **columns})
-    cloud, dropped = drop_invalid(cloud)
-    _check_points(cloud, n_given, dropped)
-    normals = cloud.normals / np.linalg.norm(cloud.normals, axis=1, keepdims=True)
-    weights, moments = (cloud.attributes.pop(f" {name}", None) for name in ("weight", "time"))
-    order = _exact_order(order, kernel, moments) if exact else _order(order, len(cloud), moments is not None, fast)
+    begin = perf_counter()
+    given = as_cloud(points, normals)
+    cloud, origin = _with_normals(given, sensor, times, verbose)
+    estimated = perf_counter()
+    ready = _Ready.of(cloud, confidence, times)
+    order = _exact_order(order, kernel, ready.times) if exact else _order(order, ready, fast)
     if kernel is not None:
         if not exact:
             raise ValueError(f"kernel={kernel!r} is for exact functions: give exact=True with it, or leave it out.")
-        require_gradients(kernel, cloud.points.shape[1])
-    if moments is None:
-        oriented = OrientedPoints.prepare(cloud.points, normals, weights)
-    else:
-        scale = _time_scale(time_scale, cloud.points, normals, moments)
-        oriented = OrientedPoints.prepare(np.column_stack([cloud.points, moments]), normals, weights, time_scale=scale)
+        require_gradients(kernel, ready.points.shape[1])
+    oriented, scale = ready.oriented(time_scale)
     deepest = _depth(oriented, depth, resolution, fast)
-    begin = perf_counter()
     own_scale = kernel is not None and kernel.dilation_degree is None
     factor = smoothness if own_scale else None  # of the squared norm: not a length that a trial could use
     if own_scale:
@@ -151,41 +142,111 @@ def reconstruct(
         model, trials = _model(oriented, order, deepest, depth, resolution, smoothness, normal_weight, bar)
     chosen = perf_counter()
     if exact:
-        function, alpha = _fit_exactly(oriented, cloud.points, normals, model, kernel, factor)
+        function, alpha = _fit_exactly(oriented, ready.points, ready.normals, model, kernel, factor)
         residual = 0.0
     else:
         options = {"tol": tol, "max_iter": max_iter, "memory_limit": memory_limit}
         with tqdm(total=model.depth + 1, desc="fitting", disable=not verbose, leave=False) as bar:
             fit = _fit(oriented, model, depth == "auto" and resolution is None, lambda fit: _show(bar, fit), options)
         model, function, residual = fit.model, fit.field(), fit.outcome.residual
+    seconds = {"normals": estimated - begin, "choose": chosen - estimated, "fit": perf_counter() - chosen}
     details = {
-        "points": len(cloud),
-        "dropped": dropped,
-        "order": model.order,
-        "depth": model.depth,
-        "smoothness": alpha if own_scale else model.smoothness * oriented.size,
-        "normal_weight": float(model.tolerance * oriented.size),
-        "area": float((oriented.spacing**2).sum() * oriented.size**2) if moments is None else None,
+        "points": len(ready.points),
+        "dropped": ready.dropped,
+        "normals": origin,
+        "area": float((oriented.spacing**2).sum() * oriented.size**2) if ready.times is None else None,
         "residual": residual,
         "exact": exact,
-        "seconds": {"choose": chosen - begin, "fit": perf_counter() - chosen},
+        "seconds": seconds,
+        **_chosen(model, oriented, trials),
+    }
+    if own_scale:
+        details["smoothness"] = alpha
+    if ready.times is not None:
+        return MovingSurface(function, ready.points, ready.times, {**details, "time_scale": scale})
+    finest = oriented.size / 2**model.depth
+    return Surface(
+        function, ready.points, details, normals=ready.normals, attributes=ready.attributes, resolution=finest
+    )
+
+
+def _with_normals(cloud: PointCloud, sensor, times, verbose: bool) -> tuple[PointCloud, str]:
+    """The cloud with normals, its own or estimated ones, and where they come from."""
+    if cloud.normals is not None:
+        if sensor is not None:
+            raise ValueError("sensor orients normals that are estimated, and normals are given: leave out one of them.")
+        return cloud, "given"
+    if times is not None:
+        raise ValueError(
+            "normals are missing, and points with times need them: estimate them for the points of each time with "
+            "seminorm.surfaces.estimate_normals."
+        )
+    if len(cloud) < _LEAST_POINTS:
+        raise ValueError(f"a surface needs at least {_LEAST_POINTS} points, got {len(cloud)}.")
+    estimated = estimate_normals(cloud, sensor=sensor, progress=verbose)
+    if estimated.oriented == "consistent":
+        warn_user(
+            "nothing tells the inside of these points from the outside: the estimated normals agree with each other, "
+            "and all of them may be the wrong way round. Give sensor=, or normals; mesh(boundary='open') leaves out "
+            "what the points do not cover."
+        )
+    return estimated, f"estimated from {estimated.k} neighbours, signs: {estimated.oriented}"
+
+
+@dataclass(frozen=True)
+class _Ready:
+    """What is left of the input when it has been checked: valid points with unit normals."""
+
+    points: np.ndarray
+    normals: np.ndarray
+    weights: np.ndarray | None
+    times: np.ndarray | None
+    attributes: dict
+    dropped: dict
+
+    @classmethod
+    def of(cls, cloud: PointCloud, confidence, times) -> _Ready:
+        columns = {"weight": _weights(cloud, confidence), "time": _times(cloud, times)}
+        columns = {f" {name}": column for name, column in columns.items() if column is not None}
+        valid, dropped = drop_invalid(
+            PointCloud(cloud.points, cloud.normals, cloud.colors, {**cloud.attributes, **columns})
+        )
+        _check_points(valid, len(cloud), dropped)
+        normals = valid.normals / np.linalg.norm(valid.normals, axis=1, keepdims=True)
+        attributes = dict(valid.attributes)
+        weights, moments = (attributes.pop(f" {name}", None) for name in ("weight", "time"))
+        if valid.colors is not None:
+            attributes["colors"] = valid.colors
+        return cls(valid.points, normals, weights, moments, attributes, dropped)
+
+    def oriented(self, time_scale) -> tuple[OrientedPoints, float | None]:
+        """Scaled, in space or in space and time."""
+        if self.times is None:
+            return OrientedPoints.prepare(self.points, self.normals, self.weights), None
+        scale = _time_scale(time_scale, self.points, self.normals, self.times)
+        points = np.column_stack([self.points, self.times])
+        return OrientedPoints.prepare(points, self.normals, self.weights, time_scale=scale), scale
+
+
+def _chosen(model: Model, points: OrientedPoints, trials: list[Trial]) -> dict:
+    """The model and the trials that led to it, in the user's units."""
+    return {
+        "order": model.order,
+        "depth": model.depth,
+        "smoothness": model.smoothness * points.size,
+        "normal_weight": float(model.tolerance * points.size),
         "trials": [
             {
                 "depth": t.model.depth,
-                "smoothness": t.model.smoothness * oriented.size,
-                "normal_weight": float(t.model.tolerance * oriented.size),
+                "smoothness": t.model.smoothness * points.size,
+                "normal_weight": float(t.model.tolerance * points.size),
                 "score": t.score,
-                "distance": t.distance * oriented.size,
+                "distance": t.distance * points.size,
                 "angle": t.angle,
             }
             for t in trials
         ],
     }
-    if moments is not None:
-        return MovingSurface(function, cloud.points, moments, {**details, "time_scale": scale})
-    attributes = dict(cloud.attributes) if cloud.colors is None else {**cloud.attributes, "colors": cloud.colors}
-    finest = oriented.size / 2**model.depth
-    return Surface(function, cloud.points, details, normals=normals, attributes=attributes, resolution=finest)
 
 
 def _fit_exactly(points: OrientedPoints, X, normals, model: Model, kernel: Kernel | None, factor):
@@ -218,9 +279,9 @@ def _exact_order(order, kernel: Kernel | None, times) -> int:
     return 3
 
 
-def _order(order, n: int, moving: bool, fast: bool) -> int:
+def _order(order, ready: _Ready, fast: bool) -> int:
     if order == "auto":
-        return 2 if fast or (n > _LARGE and not moving) else 3
+        return 2 if fast or (len(ready.points) > _LARGE and ready.times is None) else 3
     if order not in (2, 3):
         raise ValueError(f"order must be 2, 3 or 'auto', got {order!r}.")
     return order

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from ... import Smoother
-from ...kernels import BSpline, Gaussian, Kernel, Laplacian, Polyharmonic
+from ...kernels import BSpline, Gaussian, Laplacian, Polyharmonic
 from ...operators import Operator, admissible, match_spectrum
 from ...plotting import plot_regressions, plot_spectrum
 from ...plotting._style import GREY
@@ -69,9 +69,9 @@ def _spectra(folder: Path) -> Picture:
         upper.set(title=name, ylabel="kernel" if name == next(iter(_SHOWN)) else "")
         lower.set(ylabel="spectrum" if name == next(iter(_SHOWN)) else "")
     caption = (
-        "Above kernels against distance, below their spectra against frequency. The spline and the Gaussian differ in "
-        "the side lobes only; the Laplacian lets high frequencies pass, hence its kinks; the cubic spline of the last "
-        "column (logarithmic axes, straight line: no length scale) leaves frequency 0 free, and its level means nothing."
+        "Above kernels against distance, below their spectra against frequency. The spline and the Gaussian hardly "
+        "differ; the Laplacian lets high frequencies pass, hence its kinks; the cubic spline of the last "
+        "column has no length scale (a straight line on logarithmic axes) and leaves frequency 0 free."
     )
     return Picture(save(figure, folder, "spectra"), "Four kernels, and below each its Fourier transform", caption)
 
@@ -114,29 +114,23 @@ def _regressions(folder: Path, models: dict[str, Smoother], x: np.ndarray, y: np
     plot_regressions(models, np.linspace(0.0, _END, 1200), x, y, truth=_truth, ax=ax)
     ax.set(xlabel="x", xlim=(4.0, 20.0), ylim=(-2.9, 2.4))
     ax.legend(loc="lower left", ncols=4)
-    peak = float(np.ravel(_peak(models["matched spectrum"].kernel_))[0])
+    matched = models["matched spectrum"].kernel_
+    peak = matched.frequencies[np.argmax(matched.weights)]
     caption = (
         f"A wave that wanders, {len(x)} observations with noise, none in the grey range. `match_spectrum` finds most "
-        f"of the variance around frequency {peak:.2g} (the wave's is 4), so its kernel carries the wave through the gap."
+        f"of the variance around frequency {peak:.2g} (the wave's is 4): its kernel carries the wave through the gap."
     )
     return Picture(
         save(figure, folder, "matched-spectrum"), "Two fits of a wandering wave: one is flat within the gap", caption
     )
 
 
-def _peak(kernel: Kernel) -> float:
-    return kernel.frequencies[int(np.argmax(kernel.weights))]
-
-
 def _errors(models: dict[str, Smoother]) -> Table:
     grid = np.linspace(0.0, _END, 2401)
     inside = (grid > _GAP[0]) & (grid < _GAP[1])
+    places = grid[~inside], grid[inside]
     rows = [
-        [
-            name,
-            number(model.edf_),
-            *(number(rms(model.predict(t[:, None]) - _truth(t))) for t in (grid[~inside], grid[inside])),
-        ]
+        [name, number(model.edf_), *(number(rms(model.predict(t[:, None]) - _truth(t))) for t in places)]
         for name, model in models.items()
     ]
     scale = models["Gaussian"].kernel_.scale
