@@ -111,6 +111,36 @@ def test_npz_holds_the_function(scan, surface, tmp_path, capsys):
     assert f"{surface.field.n_coef} coefficients" in capsys.readouterr().out
 
 
+def test_normals_that_are_missing_are_estimated(points, surface, tmp_path, capsys):
+    bare = write_points(tmp_path / "bare.ply", PointCloud(points))
+    assert run("reconstruct", bare, "-o", tmp_path / "mesh.ply", *FAST) == 0
+    told = capsys.readouterr()
+    assert "no normals: estimating them" in told.err and "normals estimated" in told.out
+    assert np.isclose(read_mesh(tmp_path / "mesh.ply").volume, VOLUME, rtol=0.03)
+    scan = write_points(tmp_path / "scan.ply", PointCloud(points, points))
+    for words, message in {
+        (bare, scan): "bare.ply has no normals, and other files have",
+        (bare, "--confidence"): "they have none",
+        (scan, "--sensor", "0,0,9"): "--sensor is for points without normals",
+    }.items():
+        assert message in failed(capsys, "reconstruct", *words, "-o", tmp_path / "none.ply")
+
+
+def test_normals_verb(points, tmp_path, capsys):
+    bare = write_points(tmp_path / "bare.ply", PointCloud(points, None, (points + 1) / 2))
+    assert run("normals", bare, "-o", tmp_path / "out.ply", "--confidence") == 0
+    assert "signs: outwards" in capsys.readouterr().out
+    oriented = files.read_points(tmp_path / "out.ply")
+    assert ((oriented.normals * points).sum(axis=1) > 0.95).all()
+    assert oriented.colors is not None and (oriented.attributes["confidence"] <= 1).all()
+    assert run("normals", bare, "-o", tmp_path / "in.xyz", "--sensor", "0,0,1e-3", "--planes", "--quiet") == 0
+    assert ((files.read_points(tmp_path / "in.xyz").normals * points).sum(axis=1) < 0).all()
+    assert capsys.readouterr().out == ""
+    assert "read and written" in failed(capsys, "normals", bare, "-o", bare)
+    assert "must end in" in failed(capsys, "normals", bare, "-o", tmp_path / "out.stl")
+    assert "k" in failed(capsys, "normals", bare, "-o", tmp_path / "x.ply", "--neighbours", "9999")
+
+
 def test_everything_is_chosen_by_default(scan, tmp_path):
     assert run("reconstruct", scan, "-o", tmp_path / "mesh.ply", "--quiet") == 0
     mesh = read_mesh(tmp_path / "mesh.ply")
@@ -370,8 +400,6 @@ def bad_file(kind, folder, points):
     elif kind == "truncated":
         write_points(path, PointCloud(points, points))
         path.write_bytes(path.read_bytes()[:-500])
-    elif kind == "no normals":
-        write_points(path, PointCloud(points))
     elif kind == "few":
         write_points(path, PointCloud(points[:9], points[:9]))
     elif kind == "all NaN":
@@ -391,7 +419,6 @@ def bad_file(kind, folder, points):
         "text": ["scan.xyz"],
         "npz": ["scan.npz", "not a whole NPZ"],
         "truncated": ["scan.ply is truncated", "400"],
-        "no normals": ["scan.ply has no normals", "outward normal of every point", "MeshLab", "nx, ny, nz"],
         "few": ["at least 10", "got 9"],
         "equal": ["all points are the same"],
     }.items(),
@@ -722,7 +749,7 @@ def test_info_of_what_is_missing(points, tmp_path, capsys):
     status, (table,) = told(capsys, path)
     assert status == 0
     assert table["NaN or infinite"] == "1"
-    assert "needs them" in table["normals"]
+    assert "estimates them" in table["normals"]
 
 
 def test_info_goes_on_after_a_bad_file(scan, points, tmp_path, capsys):

@@ -18,7 +18,7 @@ from seminorm.kernels import (
     Wendland,
 )
 from seminorm.nullspace import Polynomials
-from seminorm.operators.membership import GROWING, LEVELLED, membership
+from seminorm.operators.belonging import GROWING, LEVELLED, membership
 
 
 def on_line(function):

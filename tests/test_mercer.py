@@ -26,7 +26,7 @@ from seminorm.kernels import (
 )
 from seminorm.nullspace import Features
 from seminorm.operators.eigensystems import Eigensystem
-from seminorm.operators.mercer import mercer
+from seminorm.operators.expansions import mercer
 from seminorm.operators.monomials import (
     monomial_expansion,
     polynomial_norm,

@@ -15,7 +15,8 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "seminorm"
 # a module imports only from entries before its own; the first line holds the tools that know nothing of the mathematics
 LAYERS = [
-    *("_lazy", "_version", "_warnings", "_equality", "memory", "_extras", "_compilation", "serialization", "tables"),
+    *("_lazy", "_version", "_warnings", "_equality", "memory", "_extras", "_threads", "_compilation"),
+    *("serialization", "tables"),
     *("kernels", "nullspace", "operators", "losses", "solvers", "functions", "invariance", "fields", "surfaces"),
     *("estimators", "plotting", "demo", "cli", "__main__"),
 ]

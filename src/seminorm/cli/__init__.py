@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from .. import __version__
-from . import demo, grid, info, reconstruct, render
+from . import demo, grid, info, normals, reconstruct, render
 from .interrupts import heard_interrupts
 from .reporting import one_line
 
@@ -26,7 +26,7 @@ class Verb:
 
 VERBS = tuple(
     Verb(module.__name__.rpartition(".")[2], module.HELP, module.add_arguments, module.run)
-    for module in (demo, grid, reconstruct, render, info)
+    for module in (demo, grid, normals, reconstruct, render, info)
 )
 
 

@@ -1,4 +1,4 @@
-"""Points with normals from files, made ready for a surface."""
+"""Points from files, made ready for a surface."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .reporting import warn
 
 
 def read_clouds(arguments: argparse.Namespace):
-    """All points as one cloud with valid coordinates and normals, prepared as wished.
+    """All points as one cloud with valid coordinates and normals, if there are any, prepared as wished.
 
     Returns
     -------
@@ -19,7 +19,9 @@ def read_clouds(arguments: argparse.Namespace):
     dropped : dict
         How many points were left out, by the reason.
     """
-    cloud = _joined([_read(path, arguments.color) for path in arguments.points])
+    clouds = [_read(path, arguments.color) for path in arguments.points]
+    _check_alike(arguments.points, clouds)
+    cloud = _joined(clouds)
     cloud, dropped = _valid(cloud, ", ".join(map(str, arguments.points)))
     for option, reason, prepare in _preparations(arguments):
         before = len(cloud)
@@ -35,14 +37,19 @@ def _read(path: Path, with_colors: bool):
     from ..surfaces.files import read_points
 
     cloud = read_points(path)
-    if cloud.normals is None:
-        raise ValueError(
-            f"{path} has no normals, and a surface needs the outward normal of every point: compute them with "
-            "MeshLab, CloudCompare or Open3D and save them with the points (as nx, ny, nz)."
-        )
     if with_colors and cloud.colors is None:
         raise ValueError(f"--color: {path} has no colours (red, green, blue).")
     return PointCloud(cloud.points, cloud.normals, cloud.colors if with_colors else None)
+
+
+def _check_alike(paths: list[Path], clouds: list) -> None:
+    """Either all files have normals, or none."""
+    without = [path for path, cloud in zip(paths, clouds, strict=True) if cloud.normals is None]
+    if without and len(without) < len(paths):
+        raise ValueError(
+            f"{without[0]} has no normals, and other files have: estimate them first (seminorm normals {without[0]} -o "
+            "FILE), or give files of one kind."
+        )
 
 
 def _valid(cloud, names: str):
@@ -83,7 +90,5 @@ def _joined(clouds: list):
 
     if len(clouds) == 1:
         return clouds[0]
-    colors = None if clouds[0].colors is None else np.concatenate([cloud.colors for cloud in clouds])
-    return PointCloud(
-        np.concatenate([cloud.points for cloud in clouds]), np.concatenate([cloud.normals for cloud in clouds]), colors
-    )
+    parts = ([getattr(cloud, name) for cloud in clouds] for name in ("points", "normals", "colors"))
+    return PointCloud(*(None if part[0] is None else np.concatenate(part) for part in parts))

@@ -57,7 +57,7 @@ def _file_rows(path: Path) -> list[tuple[str, str]]:
             ("volume", as_word(mesh.volume)),
         ]
     elif not told["has_normals"]:
-        rows.append(("normals", "none: seminorm reconstruct needs them"))
+        rows.append(("normals", "none: seminorm reconstruct estimates them"))
     return rows
 
 

@@ -1,4 +1,4 @@
-"""``seminorm reconstruct``: points with normals in files, a mesh or a function out.
+"""``seminorm reconstruct``: points in files, a mesh or a function out.
 
 What a user can get wrong is checked before anything slow is imported.
 """
@@ -16,7 +16,7 @@ from .paths import FUNCTION_SUFFIX, MESH_SUFFIXES, POINT_SUFFIXES, check_differe
 from .reporting import Clock, listed, peak_memory, shown_warnings, threads
 from .statistics import collect, in_one_line, in_table
 
-HELP = "fit a smooth surface to points with normals, and write it as a mesh"
+HELP = "fit a smooth surface to points, and write it as a mesh"
 _COLORLESS = (".stl",)
 
 
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=Path,
         metavar="POINTS",
-        help=f"files of points with normals, taken together: {listed(POINT_SUFFIXES)}",
+        help=f"files of points, taken together, with normals or without: {listed(POINT_SUFFIXES)}",
     )
     parser.add_argument(
         "-o",
@@ -57,6 +57,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     fit.add_argument("--order", type=int, choices=(2, 3), help="of the derivatives that measure roughness")
     fit.add_argument("--fast", action="store_true", help="order 2 and cells twice as wide, unless these are given")
+    fit.add_argument(
+        "--sensor", type=options.vector, metavar="X,Y,Z", help="where points without normals were measured from"
+    )
     fit.add_argument("--confidence", action="store_true", help="count points by the lengths of their normals")
     mesh = parser.add_argument_group("mesh")
     mesh.add_argument(
@@ -102,7 +105,10 @@ def run(arguments: argparse.Namespace) -> int:
         used = {"threads": numba.get_num_threads()}
         with clock.stage("read"):
             cloud, dropped = read_clouds(arguments)
+        _check_normals(arguments, cloud)
         if not arguments.quiet:
+            if cloud.normals is None:
+                print("the points have no normals: estimating them", file=sys.stderr)
             _announce(arguments)
         with clock.stage("reconstruct"):
             surface = reconstruct(cloud, verbose=progress, **_fit_options(arguments))
@@ -158,6 +164,13 @@ def _check(arguments: argparse.Namespace) -> None:
         raise ValueError("--thin gives all normals the same length, so --confidence finds none: leave out one of them.")
 
 
+def _check_normals(arguments: argparse.Namespace, cloud) -> None:
+    if cloud.normals is None and arguments.confidence:
+        raise ValueError("--confidence counts points by their normals, and they have none: leave it out.")
+    if cloud.normals is not None and arguments.sensor is not None:
+        raise ValueError("--sensor is for points without normals, and these have some: leave it out.")
+
+
 def _wants_mesh(arguments: argparse.Namespace) -> bool:
     return arguments.output.suffix.lower() != FUNCTION_SUFFIX
 
@@ -165,7 +178,8 @@ def _wants_mesh(arguments: argparse.Namespace) -> bool:
 def _fit_options(arguments: argparse.Namespace) -> dict:
     """What the user wants of the fit, in the words of ``reconstruct``."""
     wanted = {
-        name: getattr(arguments, name) for name in ("depth", "resolution", "smoothness", "normal_weight", "order")
+        name: getattr(arguments, name)
+        for name in ("depth", "resolution", "smoothness", "normal_weight", "order", "sensor")
     }
     wanted |= {
         "confidence": "normals" if arguments.confidence else None,

@@ -15,7 +15,7 @@ def collect(arguments: argparse.Namespace, surface, mesh, dropped: dict) -> dict
         "output": str(arguments.output),
         "points": len(surface.points),
         "dropped": dropped,
-        **{name: details[name] for name in ("order", "depth", "smoothness", "normal_weight")},
+        **{name: details[name] for name in ("normals", "order", "depth", "smoothness", "normal_weight")},
         "resolution": surface.resolution,
         "coefficients": surface.field.n_coef,
     }
@@ -39,6 +39,7 @@ def in_one_line(stats: dict) -> str:
     """The file that was written, and what matters most."""
     parts = [
         f"{stats['points']} points",
+        *([] if stats["normals"] == "given" else ["normals estimated"]),
         f"depth {stats['depth']}",
         f"smoothness {stats['smoothness']:.3g}",
         f"normal weight {stats['normal_weight']:.3g}",

@@ -7,9 +7,9 @@ from numbers import Real
 import numpy as np
 from sklearn.base import OutlierMixin
 
+from .. import _threads as threads
 from ..kernels import Kernel
 from ..nullspace import Polynomials
-from ..solvers import threads
 from ..solvers.enclosing_sphere import enclosing_sphere
 from .kernel_input import ExpansionMachine
 

@@ -10,6 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from .. import _threads as threads
 from .._warnings import warn_user
 from ..fields.field import Field
 from ..fields.fit import Fit, Settings, fit_field
@@ -19,7 +20,6 @@ from ..functions import Expansion, Functional
 from ..kernels import Kernel, Polyharmonic
 from ..memory import require_memory
 from ..nullspace import identifiable
-from ..solvers import threads
 from ..solvers.implicit_margin import Candidate, ImplicitProblem, minimise_by_fits
 from .defaults import kernel_for
 from .margin import MarginMachine, _space_of

@@ -11,9 +11,9 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from .. import _threads as threads
 from ..invariance.distances.base import Distance
 from ..kernels import Kernel
-from ..solvers import threads
 from ..solvers.neighbors import nearest, vote
 from .kernel_input import PRECOMPUTED, KernelMachine
 

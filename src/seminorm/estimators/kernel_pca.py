@@ -7,8 +7,8 @@ from numbers import Integral
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
+from .. import _threads as threads
 from ..kernels import Kernel
-from ..solvers import threads
 from ..solvers.spectrum import signed_spectrum
 from .kernel_input import ExpansionMachine
 

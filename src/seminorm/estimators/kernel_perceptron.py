@@ -10,9 +10,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 
+from .. import _threads as threads
 from .._warnings import warn_user
 from ..kernels import Kernel
-from ..solvers import threads
 from ..solvers.perceptron import perceptron
 from .kernel_input import ExpansionMachine
 

@@ -7,10 +7,10 @@ from numbers import Real
 import numpy as np
 from sklearn.base import OutlierMixin
 
+from .. import _threads as threads
 from ..functions import Expansion
 from ..kernels import Gaussian, Kernel
 from ..nullspace import Polynomials
-from ..solvers import threads
 from ..solvers.box_qp import PairedForm, solve_box_qp
 from .kernel_input import ExpansionMachine
 

@@ -9,11 +9,11 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from .. import _threads as threads
 from ..functions import Expansion, cross, design, gram
 from ..kernels import Kernel
 from ..memory import require_memory
 from ..nullspace import identifiable, null_space_for, semidefinite_matrix, unisolvent_subset
-from ..solvers import threads
 from ..solvers.ridge import Factor, ReducedSystem
 from ..solvers.selection import CRITERIA, solve
 from .defaults import alphas_of, kernel_for

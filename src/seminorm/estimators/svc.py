@@ -12,8 +12,8 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
+from .. import _threads as threads
 from ..kernels import Kernel
-from ..solvers import threads
 from ..solvers.binary import LOSSES, BinaryFit, BinaryProblem
 from ..solvers.machines import Coefficients
 from ..solvers.margin_path import default_alphas

@@ -8,9 +8,10 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import KFold
 from sklearn.utils.validation import _check_sample_weight
 
+from .. import _threads as threads
 from ..kernels import Kernel
 from ..losses import SquaredInsensitive
-from ..solvers import hinge, newton, threads
+from ..solvers import hinge, newton
 from ..solvers import indefinite_machines as stationary
 from ..solvers.indefinite import UnboundedError
 from ..solvers.margin_path import default_alphas

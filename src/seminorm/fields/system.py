@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg, sparse
 
+from .._threads import suited_to
 from ..operators.bsplines import cell_energy, cell_products, derivative_pieces, pieces
 from ..solvers.conjugate_gradients import Outcome, conjugate_gradients
-from ..solvers.threads import suited_to
 from . import _numba as loops
 from .sources import Observations, prepare, scrambled
 from .threads import dot, threads_for

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..kernels import Kernel
-from ..kernels.line import Periodic
-from .circle import fourier_coefficients
+from .circle import fourier_coefficients, period_of
 from .counterexamples import Counterexample, point_sets, radial_matrix_of, search, waves
 from .monotonicity import monotone_order
 from .power_series import RADIUS, power_series
@@ -120,8 +119,10 @@ def admissible(
 
 
 def _of_kernel(kernel: Kernel, dimension: int, max_order: int, random_state: int) -> Admissibility:
-    if isinstance(kernel, Periodic):
-        return _of_coefficients(fourier_coefficients(kernel, _HARMONICS), dimension, max_order, "Fourier coefficients")
+    if period_of(kernel) is not None:
+        coefficients = fourier_coefficients(kernel, _HARMONICS)
+        rounding = 1e-14 * np.abs(coefficients).max()
+        return _of_coefficients(coefficients, dimension, max_order, "Fourier coefficients", rounding)
     if hasattr(kernel, "of_inner_products"):
         try:
             kernel.of_inner_products(np.zeros(1))
@@ -303,7 +304,8 @@ def _spectrum_text(omega: np.ndarray, values: np.ndarray, errors: np.ndarray) ->
 
 
 def _of_inner_products(function: Callable, dimension: int, max_order: int, random_state: int) -> Admissibility:
-    coefficients, errors = power_series(function, _SERIES_TERMS)
+    scaled, scaled_errors = power_series(function, _SERIES_TERMS)
+    coefficients, errors = (values / RADIUS ** np.arange(_SERIES_TERMS) for values in (scaled, scaled_errors))
     answer = _of_coefficients(coefficients, dimension, max_order, "power series coefficients", errors)
     sets = [
         _within(points, RADIUS * share)
@@ -333,9 +335,9 @@ def _on_circle(function: Callable, dimension: int, max_order: int) -> Admissibil
     return _of_coefficients(coefficients, dimension, min(max_order, 1), "Fourier coefficients", errors)
 
 
-def _of_coefficients(coefficients, dimension, max_order, name, errors=0.0) -> Admissibility:
+def _of_coefficients(coefficients, dimension, max_order, name, errors) -> Admissibility:
     """Non-negative coefficients from the order on: the lower ones belong to polynomials of lower degree."""
-    negative = np.flatnonzero(coefficients < -np.abs(errors) - 1e-14 * np.abs(coefficients).max())
+    negative = np.flatnonzero(coefficients < -np.abs(errors))
     if len(negative) == 0:
         return _acceptance(0, dimension, [f"the first {len(coefficients)} {name} are not negative"])
     first = negative[0]

@@ -6,13 +6,25 @@ import math
 
 import numpy as np
 
+from ..kernels import Kernel, Scaled, Sum
 from ..kernels.line import Dirichlet, FourierSeries, Periodic, PeriodicGaussian
 
 _SAMPLES_PER_FREQUENCY = 8
 _FEWEST_SAMPLES = 4096
 
 
-def fourier_coefficients(kernel: Periodic, count: int) -> np.ndarray:
+def period_of(kernel: Kernel) -> float | None:
+    """The period of a kernel on the circle, of a multiple or of a sum of such kernels; None for others."""
+    if isinstance(kernel, Periodic):
+        return float(kernel.period)
+    if isinstance(kernel, Scaled):
+        return period_of(kernel.kernel)
+    if isinstance(kernel, Sum) and period_of(kernel.first) == period_of(kernel.second):
+        return period_of(kernel.first)
+    return None
+
+
+def fourier_coefficients(kernel: Kernel, count: int) -> np.ndarray:
     """c_0, ..., c_(count - 1) with kernel = sum_l c_l cos(l t), t = 2 pi (x - y) / period.
 
     Examples
@@ -22,10 +34,14 @@ def fourier_coefficients(kernel: Periodic, count: int) -> np.ndarray:
     >>> fourier_coefficients(Dirichlet(N=2), 5)
     array([1., 2., 2., 0., 0.])
     """
-    if not isinstance(kernel, Periodic):
+    if period_of(kernel) is None:
         raise TypeError(f"kernel must be a kernel on the circle, got {kernel!r}; periods come from operator.kernel.")
     if not (isinstance(count, (int, np.integer)) and count >= 1):
         raise ValueError(f"count must be a positive integer, got {count!r}.")
+    if isinstance(kernel, Scaled):
+        return kernel.factor * fourier_coefficients(kernel.kernel, count)
+    if isinstance(kernel, Sum):
+        return fourier_coefficients(kernel.first, count) + fourier_coefficients(kernel.second, count)
     if isinstance(kernel, Dirichlet):
         return np.where(np.arange(count) == 0, 1.0, np.where(np.arange(count) <= kernel.N, 2.0, 0.0))
     if isinstance(kernel, FourierSeries):

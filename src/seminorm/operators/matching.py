@@ -18,6 +18,7 @@ from scipy.spatial import KDTree
 from scipy.spatial.distance import pdist, squareform
 from sklearn.utils import check_random_state, check_X_y
 
+from .._threads import suited_to
 from ..kernels.spectral import SpectralMixture
 from ..kernels.sphere import sphere_average
 from ..nullspace import Polynomials
@@ -124,8 +125,9 @@ def match_spectrum(
     highest = math.pi * extent / _distance_of_neighbours(X)
     blocks = _blocks(X / extent, y / unit, trend_degree, max_pairs, check_random_state(random_state))
     likelihood = _Likelihood(blocks, X.shape[1], highest)
-    white = likelihood.improve(_Model(np.empty((0, 3)), 1.0))
-    model = _grow(likelihood, white, _dictionary(n_frequencies, highest))
+    with suited_to(max(len(block.y) for block in blocks)):
+        white = likelihood.improve(_Model(np.empty((0, 3)), 1.0))
+        model = _grow(likelihood, white, _dictionary(n_frequencies, highest))
     if not len(model.shells):
         raise ValueError(
             f"y shows no structure beyond white noise in the {sum(len(b.y) for b in blocks)} points looked at: there "

@@ -9,8 +9,7 @@ import math
 import numpy as np
 
 from ..kernels import BSpline, FeatureMap, FourierSeries, Kernel
-from ..kernels.line import Periodic
-from .circle import fourier_coefficients
+from .circle import fourier_coefficients, period_of
 from .greens import GreensFunction
 from .operator import Operator
 from .spectra import KernelOperator, operator_of
@@ -158,7 +157,7 @@ def ridge_twin(kernel: Kernel, dimension: int = 1) -> Kernel:
     BSpline(q=1, scale=1.0)
     """
     dimension = check_dimension(dimension)
-    if isinstance(kernel, Periodic):
+    if period_of(kernel) is not None:
         return _circle_twin(kernel, dimension)
     if isinstance(kernel, BSpline) and (kernel.q + 1) % 4 == 0:
         twin, factor = BSpline((kernel.q - 1) // 2, kernel.scale), float(kernel.scale) ** (-0.5 * dimension)
@@ -178,15 +177,16 @@ def ridge_twin(kernel: Kernel, dimension: int = 1) -> Kernel:
     return (own**0.5).kernel(dimension, accuracy=accuracy)
 
 
-def _circle_twin(kernel: Periodic, dimension: int) -> FourierSeries:
+def _circle_twin(kernel: Kernel, dimension: int) -> FourierSeries:
     if dimension != 1:
         raise ValueError(f"kernels on the circle have dimension 1, got {dimension!r}.")
     coefficients = fourier_coefficients(kernel, _FREQUENCIES)
-    lengths = np.where(np.arange(_FREQUENCIES) == 0, kernel.period, 0.5 * kernel.period)
+    period = period_of(kernel)
+    lengths = np.where(np.arange(_FREQUENCIES) == 0, period, 0.5 * period)
     roots = np.sqrt(np.maximum(coefficients, 0.0) / lengths)
     if not roots[-1] <= 1e-4 * roots.sum() / math.sqrt(_FREQUENCIES):
         raise ValueError(
             f"the ridge twin of {kernel!r} is not finite at zero: the roots of its Fourier coefficients do not add up."
         )
     last = int(np.flatnonzero(roots > 1e-16 * roots.max())[-1])
-    return FourierSeries(tuple(roots[: last + 1].tolist()), kernel.period)
+    return FourierSeries(tuple(roots[: last + 1].tolist()), period)

@@ -30,8 +30,8 @@ from ..kernels import (
     Wendland,
 )
 from ..kernels.base import ROTATION, TRANSLATION
-from ..kernels.line import Periodic, TensorProduct
-from .circle import fourier_coefficients
+from ..kernels.line import TensorProduct
+from .circle import fourier_coefficients, period_of
 from .greens import GreensFunction, matern_transform, power_transform
 from .octaves import OctaveTable
 from .operator import Multiplier, Operator
@@ -78,8 +78,9 @@ def spectrum(kernel: Kernel, omega, dimension: int = 1) -> np.ndarray:
     omega = np.asarray(omega, dtype=float)
     if not np.isfinite(omega).all():
         raise ValueError("omega must be finite.")
-    if isinstance(kernel, Periodic):
+    if period_of(kernel) is not None:
         return _on_circle(kernel, omega, dimension)
+    _refuse_others(kernel)
     if omega.ndim >= 2 and omega.shape[-1] == dimension and not (dimension == 1 and omega.ndim == 1):
         return _of_vectors(kernel, omega, dimension)
     if dimension > 1 and not is_radial(kernel, dimension):
@@ -108,9 +109,8 @@ def operator_of(kernel: Kernel, dimension: int = 1) -> Operator:
     (Operator<0.5 + 0.5 w^2>, Operator<w^4>)
     """
     dimension = check_dimension(dimension)
-    if not isinstance(kernel, Kernel):
-        raise TypeError(f"kernel must be a kernel of seminorm, got {kernel!r}; for a profile use radial_fourier.")
-    if isinstance(kernel, Periodic):
+    _refuse_others(kernel)
+    if period_of(kernel) is not None:
         raise ValueError(f"{kernel!r} lives on the circle: its spectrum is discrete; see spectrum and mercer.")
     if not is_radial(kernel, dimension):
         raise ValueError(
@@ -119,6 +119,16 @@ def operator_of(kernel: Kernel, dimension: int = 1) -> Operator:
             "|omega|."
         )
     return _operator(kernel.for_dimension(dimension), dimension)
+
+
+def _refuse_others(kernel) -> None:
+    if not isinstance(kernel, Kernel):
+        raise TypeError(f"kernel must be a kernel of seminorm, got {kernel!r}; for a profile use radial_fourier.")
+    if TRANSLATION not in kernel.invariances:
+        raise ValueError(
+            f"{kernel!r} is not translation-invariant, so it has no spectrum; see mercer, and monomial_expansion for "
+            "kernels of the inner product."
+        )
 
 
 class KernelOperator(Operator):
@@ -155,16 +165,19 @@ class KernelOperator(Operator):
         return values
 
     def _at_positive(self, omega):
-        """By quadrature, as far as its rounding error allows; beyond, the spectrum goes on with its power."""
+        """By quadrature. Many values are interpolated, as far as rounding errors allow; beyond, the spectrum goes on
+        with its power.
+        """
+        if omega.size <= _FEW:
+            few = self._by_quadrature(omega)
+            if self.source.order > 0 or not (few < _RESOLVED * self._at_zero()).any():
+                return few
         horizon, largest = self._horizon()
         inside = omega < horizon
         values = np.zeros(omega.shape)
-        if np.count_nonzero(inside) <= _FEW:
-            values[inside] = self._by_quadrature(omega[inside])
-        else:
-            if "_table" not in self.__dict__:
-                self._table = OctaveTable(self._by_quadrature, _TABLE_ACCURACY, largest)
-            values[inside] = self._table(omega[inside])
+        if "_table" not in self.__dict__:
+            self._table = OctaveTable(self._by_quadrature, _TABLE_ACCURACY, largest)
+        values[inside] = self._table(omega[inside])
         if not inside.all() and math.isfinite(self.growth):
             last = self._by_quadrature(np.array([horizon]))
             values[~inside] = last * (horizon / omega[~inside]) ** self.growth
@@ -428,15 +441,13 @@ def _of_vectors(kernel: Kernel, omega: np.ndarray, dimension: int) -> np.ndarray
     if isinstance(kernel, AxisScale):
         scale = np.broadcast_to(np.asarray(kernel.scale, dtype=float), (dimension,))
         return np.prod(scale) * _of_vectors(kernel.kernel, omega * scale, dimension)
-    if TRANSLATION not in kernel.invariances:
-        raise ValueError(f"{kernel!r} is not translation-invariant, so it has no spectrum; see mercer.")
     raise ValueError(
         f"the spectrum of {kernel!r} is not known for vectors omega: it is for kernels of |x - y|, products over the "
         "coordinates, their sums, multiples and stretched versions."
     )
 
 
-def _on_circle(kernel: Periodic, omega: np.ndarray, dimension: int) -> np.ndarray:
+def _on_circle(kernel: Kernel, omega: np.ndarray, dimension: int) -> np.ndarray:
     if dimension != 1:
         raise ValueError(f"kernels on the circle have dimension 1, got {dimension!r}; products multiply coefficients.")
     if (omega != np.round(omega)).any():

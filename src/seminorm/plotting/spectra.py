@@ -11,8 +11,7 @@ import numpy as np
 
 from .._extras import require
 from ..kernels import Kernel, SpectralMixture
-from ..kernels.line import Periodic
-from ..operators.circle import fourier_coefficients
+from ..operators.circle import fourier_coefficients, period_of
 from ..operators.spectra import is_radial, operator_of, profile_of, spectrum
 from ._style import BLUE, CYCLE, DASHES, GREY, INK, axes_or_new, line_points
 
@@ -302,7 +301,7 @@ class _CircleView:
 
     on_circle, singular, radial = True, False, True
 
-    def __init__(self, kernel: Periodic, dimension: int):
+    def __init__(self, kernel: Kernel, dimension: int):
         spectrum(kernel, np.zeros(1), dimension)  # refuses other dimensions
         self.kernel, self.profile = kernel, profile_of(kernel, 1)
 
@@ -323,19 +322,19 @@ class _CircleView:
         return np.arange(min(self.highest(1e-3) + 3, _MOST_STEMS))
 
     def distances(self) -> np.ndarray:
-        half = 0.5 * self.kernel.period
+        half = 0.5 * period_of(self.kernel)
         return np.linspace(-half, half, int(np.clip(48 * self.highest(1e-3), _LEAST_POINTS, _MOST_POINTS)) + 1)
 
     @property
     def spacing(self) -> float:
         """Of the angular frequencies."""
-        return 2.0 * math.pi / self.kernel.period
+        return 2.0 * math.pi / period_of(self.kernel)
 
 
 def _view(kernel: Kernel, dimension: int) -> _LineView | _CircleView:
     if not isinstance(kernel, Kernel):
         raise TypeError(f"kernel must be a kernel of seminorm such as Gaussian(), got {kernel!r}.")
-    return (_CircleView if isinstance(kernel, Periodic) else _LineView)(kernel, dimension)
+    return (_CircleView if period_of(kernel) is not None else _LineView)(kernel, dimension)
 
 
 def _by_label(kernels: Kernels) -> dict[str, Kernel]:
@@ -424,7 +423,7 @@ def _relative(view, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _impulse_points(kernels: list[Kernel]) -> np.ndarray:
-    circles = [kernel.period for kernel in kernels if isinstance(kernel, Periodic)]
+    circles = [period_of(kernel) for kernel in kernels if period_of(kernel) is not None]
     if circles:
         half = 0.5 * min(circles)
         return half * np.arange(-(_IMPULSE_POINTS // 2), _IMPULSE_POINTS // 2 + 1) * 2.0 / _IMPULSE_POINTS

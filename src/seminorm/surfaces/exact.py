@@ -14,11 +14,11 @@ from numbers import Real
 import numpy as np
 from sklearn.utils import check_array
 
+from .. import _threads as threads
 from ..functions import Expansion, Functional, design, gram
 from ..kernels import Kernel, Polyharmonic
 from ..memory import require_memory
 from ..nullspace import identifiable, null_space_for
-from ..solvers import threads
 from ..solvers.ridge import Factor, ReducedSystem
 from ..solvers.selection import choose_alpha
 

@@ -6,6 +6,7 @@ combined at will. A vector of coefficients becomes a :class:`Field` of one level
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
 from itertools import product
 from math import factorial, prod
@@ -18,6 +19,8 @@ from ..fields.field import Field
 from ..fields.tree import Box, Tree
 from ..operators.bsplines import cell_products, check_order, derivative_pieces, refinement_mask
 
+_FACTORISED = {1: 10**6, 2: 40_000, 3: 5000, 4: 1500}  # functions: the fill grows fast with the dimension
+_TINY = 1e-300
 _POWER_STEPS = 12
 _CHEBYSHEV_STEPS = 3
 _SMOOTHED = 0.1  # the part of the spectrum that coarser grids see
@@ -77,6 +80,15 @@ class GridBasis:
     def products(self) -> sparse.csr_array:
         """The integrals over the box of the products of all functions, (size, size)."""
         return self.energy(0)
+
+    def solve_products(self, right: np.ndarray) -> np.ndarray:
+        """The inverse of :meth:`products`, applied to a vector: axis by axis."""
+        x = np.asarray(right).reshape(self.shape)
+        for axis, n in enumerate(self.box.cells):
+            line = self._line(int(n), 0).toarray()
+            front = np.moveaxis(x, axis, 0)
+            x = np.moveaxis(np.linalg.solve(line, front.reshape(len(line), -1)).reshape(front.shape), 0, axis)
+        return x.ravel() / self.box.spacing**self.dimension
 
     def energy(self, order: int) -> sparse.csr_array:
         """The squared semi-norm of an order, the squared derivatives integrated over the box, as a matrix."""
@@ -193,7 +205,36 @@ class Multigrid:
         return _smooth(matrix, inverse, largest, right, x)
 
 
-def factorise(matrix: sparse.sparray):
+def approximate_inverse(basis: GridBasis, matrix: sparse.sparray) -> Callable[[np.ndarray], np.ndarray]:
+    """The inverse of a positive definite matrix of a basis: exact for small ones, a V-cycle for others."""
+    if basis.size <= _FACTORISED[basis.dimension]:
+        return factorise(matrix)
+    return Multigrid(basis, sparse.csr_array(matrix))
+
+
+def conjugate_gradients(
+    matrix, right: np.ndarray, inverse: Callable, x: np.ndarray | None = None, *, tol: float = 1e-6, steps: int = 100
+) -> np.ndarray:
+    """Solve a positive definite system, or several with the columns of ``right``, to a relative residual ``tol``."""
+    x = np.zeros_like(right) if x is None else x
+    residual = right - matrix @ x
+    limit = tol * np.linalg.norm(right, axis=0)
+    z = inverse(residual)
+    p, rz = z, (residual * z).sum(axis=0)
+    for step in range(steps):
+        if (np.linalg.norm(residual, axis=0) <= limit).all():
+            break
+        if step:
+            z = inverse(residual)
+            before, rz = rz, (residual * z).sum(axis=0)
+            p = z + rz / np.maximum(before, _TINY) * p
+        image = matrix @ p
+        length = rz / np.maximum((p * image).sum(axis=0), _TINY)
+        x, residual = x + length * p, residual - length * image
+    return x
+
+
+def factorise(matrix: sparse.sparray) -> Callable[[np.ndarray], np.ndarray]:
     """The inverse of a symmetric sparse matrix, as a function of right sides."""
     options = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
     return splu(sparse.csc_array(matrix), **options).solve

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
+from ... import _threads as threads
 from ...kernels.radial import radial_matrix
-from ...solvers import threads
 from ..transformations.base import Transformation
 from .base import Distance
 from .descent import BOTH, SECOND, SHARED, Sides, descend, extents, parts

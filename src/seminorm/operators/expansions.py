@@ -13,8 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import eigh
 
-from ..kernels import AxisScale, Dirichlet, Gaussian, Kernel, PeriodicGaussian, Scaled
+from ..kernels import AxisScale, Gaussian, Kernel, Scaled
+from ..kernels.line import Periodic
 from ..memory import require_memory
+from .circle import fourier_coefficients
 from .eigensystems import Eigensystem
 
 _ENTRIES_AT_ONCE = 2**23
@@ -70,7 +72,7 @@ def mercer(
     Parameters
     ----------
     kernel : Kernel
-        Gaussian, also with ``axis_scale``, or the periodic kernels Dirichlet and PeriodicGaussian, and positive
+        Gaussian, also with ``axis_scale``, or a kernel on the circle (Dirichlet, PeriodicGaussian), and positive
         multiples of these; any positive definite kernel with ``measure``.
     count : int
         Number of terms.
@@ -95,7 +97,7 @@ def mercer(
     Examples
     --------
     >>> from seminorm.kernels import Gaussian
-    >>> from seminorm.operators.mercer import mercer
+    >>> from seminorm.operators.expansions import mercer
     >>> series = mercer(Gaussian(), 30, spread=1.0)
     >>> series.values[:3].round(4)
     array([0.618 , 0.2361, 0.0902])
@@ -124,7 +126,7 @@ def _closed_form(kernel: Kernel, count: int, dimension: int, spread) -> MercerEx
         spreads = _spreads(spread, dimension)
         factors = [_hermite(s, t, count) for s, t in zip(np.broadcast_to(scales, dimension), spreads, strict=True)]
         total, name = 1.0, f"normal distribution of standard deviation {spread!r} in {dimension} dimension(s)"
-    elif isinstance(kernel, (Dirichlet, PeriodicGaussian)):
+    elif isinstance(kernel, Periodic):
         if spread is not None:
             raise ValueError(f"spread belongs to the Gaussian; {kernel!r} has the uniform measure on its circle.")
         factors = [_waves(kernel, count)] * dimension
@@ -159,41 +161,15 @@ def _hermite(scale: float, spread: float, count: int) -> tuple[np.ndarray, Hermi
     return values, HermiteFunctions(count, math.sqrt(2.0 * c), decay, (c / a) ** 0.25)
 
 
-def _waves(kernel: Dirichlet | PeriodicGaussian, count: int) -> tuple[np.ndarray, Waves]:
+def _waves(kernel: Periodic, count: int) -> tuple[np.ndarray, Waves]:
     """Eigenvalues of 1, sqrt(2) cos(l w x), sqrt(2) sin(l w x), sorted, and these functions in the same order."""
     kernel.diag(np.zeros((1, 1)))  # refuses parameters out of range
-    frequencies = np.arange(count // 2 + 1)
-    if isinstance(kernel, Dirichlet):
-        weights = np.where(frequencies <= kernel.N, 1.0, 0.0)
-    else:
-        weights = _periodic_gaussian_weights(kernel.scale, frequencies)
+    weights = 0.5 * np.maximum(fourier_coefficients(kernel, count // 2 + 1), 0.0)
+    weights[0] *= 2.0
     numbers = np.arange(count)
     values = weights[(numbers + 1) // 2]
     order = np.argsort(-values, kind="stable")
     return values[order], Waves(2.0 * math.pi / kernel.period, tuple(numbers[order].tolist()))
-
-
-def _periodic_gaussian_weights(scale: float, frequencies: np.ndarray) -> np.ndarray:
-    """Fourier coefficients of sum_(l >= 1) q_l cos(l t), q_l = exp(-l^2 scale^2 / 2), after its range was mapped to
-    [0, 1]: halved for l >= 1, since a wave has a sine and a cosine.
-
-    With high and low the values at 0 and pi they are q_l / (2 (high - low)) and, for l = 0, -low / (high - low). For
-    narrow kernels the sums are those of wrapped Gaussians (Poisson's formula): sum_n exp(-(t + 2 pi n)^2 / (2 scale^2))
-    = scale / sqrt(2 pi) (1 + 2 sum_l q_l cos(l t)).
-    """
-    if scale < 1.0:
-        wraps = 2.0 * math.pi * np.arange(-3, 4)
-        high, low = (np.exp(-0.5 * ((t + wraps) / scale) ** 2).sum() for t in (0.0, math.pi))
-        mean = scale / math.sqrt(2.0 * math.pi)
-        weights = mean * np.exp(-0.5 * (frequencies * scale) ** 2) / (high - low)
-        weights[0] = (mean - low) / (high - low)
-        return weights
-    terms = np.arange(1, 12)
-    series = np.exp(-0.5 * (terms**2 - 1.0) * scale**2)  # divided by q_1, which may underflow
-    odd, even = series[::2].sum(), series[1::2].sum()
-    weights = np.exp(-0.5 * np.maximum(frequencies**2 - 1.0, 0.0) * scale**2) / (4.0 * odd)
-    weights[0] = (odd - even) / (2.0 * odd)
-    return weights
 
 
 @dataclass(frozen=True)

@@ -151,7 +151,7 @@ def membership(
     --------
     >>> import numpy as np
     >>> from seminorm.kernels import Laplacian
-    >>> from seminorm.operators.membership import membership
+    >>> from seminorm.operators.belonging import membership
     >>> answer = membership(lambda X: np.exp(-np.abs(X[:, 0])), Laplacian(), (-2.0, 2.0), max_points=257)
     >>> answer.belongs, round(answer.norm, 3)
     (True, 1.0)
