@@ -4,13 +4,14 @@ import tempfile
 from pathlib import Path
 
 from seminorm.demo.drawing import look
-from seminorm.demo.sections import classification, fields, smoothing
+from seminorm.demo.sections import classification, fields, operators, smoothing
 
 IMAGES = Path(__file__).parent / "images"
 PICTURES = {
     smoothing.section: ["smoothing.png"],
     fields.section: ["fields.png"],
     classification.section: ["classes.png"],
+    operators.section: ["spectra.png", "designed-operator.png", "matched-spectrum.png"],
 }
 
 if __name__ == "__main__":

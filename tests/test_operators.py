@@ -296,6 +296,14 @@ class TestGreensFunctions:
         assert np.abs(difference - even @ np.linalg.lstsq(even, difference, rcond=None)[0]).max() < 1e-8
         assert cubic.order == 2 and cubic.for_dimension(2).null_degree == 1
 
+    @pytest.mark.parametrize("width", [0.5, 0.05])
+    def test_narrow_bands(self, width):
+        """1 / symbol = two Gaussians at +-6: a damped cosine."""
+        operator = Operator(lambda w: 1 / (1e-300 + np.exp(-0.5 * ((w - 6) / width) ** 2)), zero=0.0, growth=np.inf)
+        r = np.array([0.0, 0.003, 0.2, 1.0, 3.0])
+        exact = width * math.sqrt(2 / math.pi) * np.exp(-0.5 * (width * r) ** 2) * np.cos(6 * r)
+        assert np.allclose(profile(operator.kernel(1), r, 1), exact, atol=1e-9 * width)
+
     def test_order_and_null_space_from_the_zeros_of_the_symbol(self):
         mixed = derivatives(2) + derivatives(3)
         assert [GreensFunction(mixed, d).order for d in (1, 2, 3)] == [2, 2, 1]

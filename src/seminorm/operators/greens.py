@@ -15,6 +15,7 @@ from .operator import Multiplier, Operator
 from .transforms import check_dimension, radial_fourier, removed_moments, total
 
 _MOST_FREQUENCIES = 500
+_MOST_PIECES = 64
 _ZERO_GRID = np.logspace(-4, 4, 4001)
 
 
@@ -214,8 +215,9 @@ class _InverseTransform:
         self.spectrum = operator.spectrum
         self.dimension = dimension + 2 * k
         self.remove = max(conditional_order(operator.zero, dimension) - k, 0)
-        self.origin = _typical_frequency(operator)
+        self.origin = _typical_frequency(operator, dimension)
         self.finite = operator.growth > self.dimension
+        self.refine = self._panels_needed(accuracy)
         self.at_zero = self._at_zero() if self.finite else 0.0
         size = abs(self.at_zero) if self.finite and self.remove == 0 else 0.0
         self.table = OctaveTable(self.transform, accuracy, size)
@@ -230,30 +232,48 @@ class _InverseTransform:
 
     def transform(self, r: np.ndarray) -> np.ndarray:
         """By quadrature."""
-        values = radial_fourier(self.spectrum, r, self.dimension, remove=self.remove)
+        values = radial_fourier(self.spectrum, r, self.dimension, remove=self.remove, refine=self.refine)
         if self.remove:
             values = values + removed_moments(self.spectrum, r, self.dimension, self.remove, self.origin)
         return values / (2.0 * math.pi) ** self.dimension
 
+    def _panels_needed(self, accuracy: float) -> int:
+        """Into how many pieces panels must be cut for symbols that change quickly: until twice as many agree."""
+        r = 2.0 ** np.arange(-8.0, 5.0) / self.origin
+        self.refine = 1
+        values = self.transform(r)
+        while self.refine <= _MOST_PIECES:
+            self.refine *= 2
+            finer = self.transform(r)
+            if (np.abs(finer - values) <= max(accuracy, 1e-11) * np.abs(finer).max()).all():
+                return self.refine // 2
+            values = finer
+        raise ValueError(
+            f"the symbol changes too quickly with the frequency for a kernel of the accuracy {accuracy:g}: smooth it, "
+            "or raise accuracy."
+        )
+
     def _at_zero(self) -> float:
         if self.remove == 0:
-            return total(self.spectrum, self.dimension) / (2.0 * math.pi) ** self.dimension
-        beyond = total(lambda u: np.where(u > self.origin, self.spectrum(u), 0.0), self.dimension)
+            return total(self.spectrum, self.dimension, refine=self.refine) / (2.0 * math.pi) ** self.dimension
+        above = lambda u: np.where(u > self.origin, self.spectrum(u), 0.0)  # noqa: E731
+        beyond = total(above, self.dimension, refine=self.refine)
         return beyond / (2.0 * math.pi) ** self.dimension
 
 
-def _typical_frequency(operator: Operator) -> float:
-    """A power of 2 near the frequency at which the symbol changes from its power at 0 to that far out; 1 if it does
-    not change.
+def _typical_frequency(operator: Operator, dimension: int) -> float:
+    """A power of 2 near the frequencies that make up most of the kernel; if these are the lowest, near the one at which
+    the symbol changes from its power at 0 to that far out; 1 if it does not change.
     """
-    low, high = operator.zero, min(operator.growth, operator.zero + 4.0)
-    if high <= low:
-        return 1.0
     octaves = 2.0 ** np.arange(-30.0, 31.0)
+    spectrum = operator.spectrum(octaves)
+    if operator.zero < dimension < operator.growth:
+        return float(octaves[np.argmax(spectrum * octaves**dimension)])
+    low, high = operator.zero, min(operator.growth, operator.zero + 4.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        slopes = -np.diff(np.log2(operator.spectrum(octaves)))
+        slopes = -np.diff(np.log2(spectrum))
     passed = np.flatnonzero(~(slopes < 0.5 * (low + high)))
-    return float(octaves[passed[0]]) if len(passed) else 1.0
+    return float(octaves[passed[0]]) if len(passed) and high > low else 1.0
 
 
 def on_circle(operator: Operator, period: float, accuracy: float) -> FourierSeries:

@@ -97,13 +97,15 @@ def radial_fourier(
     return (sphere_area(dimension) * flat ** -float(dimension) * values).reshape(omega.shape)
 
 
-def total(profile: Profile, dimension: int, *, reach: float = math.inf) -> float:
+def total(profile: Profile, dimension: int, *, reach: float = math.inf, refine: int = 1) -> float:
     """The integral of profile(|x|) over R^d, the transform at 0; infinite if it diverges at 0 or far out."""
-    panels = 2.0 ** np.arange(-60, 61) if math.isinf(reach) else reach * 2.0 ** np.arange(-100, 1)
+    octaves = 2.0 ** np.arange(-60, 61) if math.isinf(reach) else reach * 2.0 ** np.arange(-100, 1)
+    panels = _cut(octaves, refine)
     nodes, weights = leggauss(_NODES)
     half = 0.5 * np.diff(panels)[:, None]
     r = panels[:-1, None] + half * (1.0 + nodes)
-    parts = sphere_area(dimension) * np.einsum("ij,j->i", profile(r) * r ** (dimension - 1) * half, weights)
+    pieces = sphere_area(dimension) * np.einsum("ij,j->i", profile(r) * r ** (dimension - 1) * half, weights)
+    parts = pieces.reshape(-1, refine).sum(axis=1)
     return float(parts.sum() + _rest(parts[::-1]) + (_rest(parts) if math.isinf(reach) else 0.0))
 
 
@@ -171,8 +173,7 @@ def _shrinking(remove: int) -> np.ndarray:
 
 def _weighted(ends, dimension: int, remove: int, refine: int, length: float) -> tuple[np.ndarray, np.ndarray]:
     """Gauss-Legendre nodes between the ends, with the weights of Omega_d(z) z^(d-1) and of the window."""
-    if refine > 1:
-        ends = np.interp(np.arange(0, len(ends) - 1 + 0.5 / refine, 1 / refine), np.arange(len(ends)), ends)
+    ends = _cut(ends, refine)
     nodes, weights = leggauss(_NODES)
     half = 0.5 * np.diff(ends)[:, None]
     z = (ends[:-1, None] + half * (1.0 + nodes)).ravel()
@@ -184,6 +185,14 @@ def _weighted(ends, dimension: int, remove: int, refine: int, length: float) -> 
     if math.isfinite(length):
         wave *= 0.5 * erfc(math.sqrt(_FLATNESS) * (z / length - 1.0))
     return z, weights * wave
+
+
+def _cut(ends: np.ndarray, refine: int) -> np.ndarray:
+    """The ends of panels with so many equal pieces between each two."""
+    if refine == 1:
+        return ends
+    pieces = ends[:-1, None] + np.diff(ends)[:, None] * np.arange(refine) / refine
+    return np.append(pieces.ravel(), ends[-1])
 
 
 def _remainder(z: np.ndarray, dimension: int, remove: int) -> np.ndarray:

@@ -1,0 +1,479 @@
+"""Surfaces from points without normals, as eigenvectors (seed 004, 4.4).
+
+A function f whose zero set is the surface has small values and large gradients at the points, large values elsewhere,
+and is smooth. All four wishes are quadratic forms of its coefficients,
+
+    sum_i a_i f(x_i)^2 + lambda_Omega |f|^2 - lambda_e int f^2 - lambda_grad sum_i a_i |grad f(x_i)|^2        (4.14)
+
+with a_i the area that point i stands for, so the best function of unit norm is an eigenvector. Its weakness is *energy
+focusing*: the function is large where the data are simple, and all but vanishes elsewhere. Two remedies are here.
+
+:func:`eigen_surface` can go on from the eigenvector to the minimum, near it, of
+
+    sum_i a_i (|grad f(x_i)| - 1)^2 + sum_i a_i f(x_i)^2 / lambda_grad + lambda_Omega / lambda_grad |f|^2
+
+by fits to its own normalised gradients, each of which lowers the sum.
+
+:func:`orient_by_eigenvector` takes normals n_i of unknown signs s_i. The function with sum_i a_i s_i n_i . grad f(x_i)
+= b's the largest, relative to M(f) = sum_i a_i (f(x_i)^2 / h^2 + |grad f(x_i)|^2) + lambda |f|^2, attains s' K s with
+K = B' M^-1 B; the eigenvector of K would be the signs, but for its focusing. So s is held fixed, up to one sign, on
+each of some hundred small patches: on these K is a small matrix, and the relaxed signs of its leading eigenvectors
+are rounded and improved by flips.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import dijkstra
+from scipy.sparse.linalg import LinearOperator, eigsh, lobpcg
+from scipy.spatial import cKDTree
+
+from ..fields.field import Field
+from .grid_basis import GridBasis, Multigrid, approximate_inverse, conjugate_gradients, factorise
+from .oriented import OrientedPoints
+
+_CELLS = {2: 40, 3: 24}
+_MARGIN = {2: 0.3, 3: 0.17}  # of the box, in longest sides of the data
+_LEAST_POINTS = 6
+_FLAT = 1e-9  # extent along the last axis over the first, of points on a line or plane
+_BLOCK = 4  # vectors iterated at once, for the first of them
+_EIGEN_STEPS, _EIGEN_TOL = 200, 1e-5
+_ITERATED = 5000  # functions, in space, from which on nothing is factorised
+
+
+@dataclass(frozen=True)
+class Forms:
+    """The functions of a grid, seen by points; lengths in longest sides of the data.
+
+    Attributes
+    ----------
+    basis : GridBasis
+    area : array (n,)
+        What each point stands for.
+    values : sparse array (n, p)
+    gradients : list of d sparse arrays (n, p)
+    """
+
+    basis: GridBasis
+    area: np.ndarray
+    values: sparse.csr_array
+    gradients: list
+
+    @classmethod
+    def of(cls, points: np.ndarray, cells: int, *, degree: int = 2, margin: float | None = None) -> Forms:
+        """For a grid with so many cells along the longest side of the points."""
+        d = points.shape[1]
+        basis = GridBasis.around(points, cells, margin=_MARGIN[d] if margin is None else margin, degree=degree)
+        area = OrientedPoints.prepare(points, np.zeros_like(points)).area
+        return cls(basis, area, basis.values(points), basis.gradients(points))
+
+    @cached_property
+    def data(self) -> sparse.csr_array:
+        """sum_i a_i f(x_i)^2."""
+        return self.weighted(self.values)
+
+    @cached_property
+    def slopes(self) -> sparse.csr_array:
+        """sum_i a_i |grad f(x_i)|^2."""
+        return sparse.csr_array(sum(self.weighted(gradient) for gradient in self.gradients))
+
+    def weighted(self, rows: sparse.csr_array) -> sparse.csr_array:
+        """The sum of squares of functionals, one a point, weighed by areas."""
+        return sparse.csr_array(rows.T @ (sparse.diags_array(self.area) @ rows))
+
+    def gradient(self, coef: np.ndarray) -> np.ndarray:
+        """Gradients at the points, (n, d)."""
+        return np.stack([gradient @ coef for gradient in self.gradients], axis=1)
+
+    def gradient_functional(self, targets: np.ndarray) -> np.ndarray:
+        """The coefficients of f -> sum_i a_i targets_i . grad f(x_i)."""
+        weighted = self.area[:, None] * targets
+        return sum(gradient.T @ column for gradient, column in zip(self.gradients, weighted.T, strict=True))
+
+
+def eigen_surface(
+    points,
+    *,
+    smoothness: float = 0.005,
+    energy_weight: float = 0.03,
+    gradient_weight: float = 3e-4,
+    cells: int | None = None,
+    order: int = 2,
+    generalised: bool = True,
+    unit: str = "coefficients",
+    equalise: int = 0,
+    margin: float | None = None,
+) -> Field:
+    """A function whose zero set goes through points without normals: negative inside, positive outside.
+
+    The eigenvector of (4.14) of seed 004. Lengths in all parameters are in longest sides of the data.
+
+    Parameters
+    ----------
+    points : array (n, 2) or (n, 3)
+    smoothness : float
+        A length: smoothness**(2 order - 1) is the factor of the squared semi-norm.
+    energy_weight : float
+        Factor of the integral of f^2 over the box around the data, an inverse length, not negative.
+    gradient_weight : float
+        Factor of the squared gradients at the points, a squared length, not negative.
+    cells : int, optional
+        Of the grid, along the longest side of the data: 40 in the plane, 24 in space by default.
+    order : 2 or 3
+        Of the semi-norm.
+    generalised : bool
+        Minimise the ratio of the first two sums of (4.14) to the last two, instead of their difference.
+    unit : "coefficients" or "integral"
+        Whether the coefficients, as in the source, or the function in the mean square, has norm 1. Without effect on a
+        ratio.
+    equalise : int
+        Rounds of fits that make the length of the gradient the same along the surface. They need a positive
+        ``gradient_weight``.
+    margin : float, optional
+        Width of the border of the box around the data, in longest sides of the data.
+
+    Returns
+    -------
+    Field
+        In the units of the data: the root mean square of its gradient's length at the points is 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from seminorm.surfaces.eigen import eigen_surface
+    >>> angle = np.linspace(0.0, 2 * np.pi, 60, endpoint=False)
+    >>> f = eigen_surface(np.column_stack([np.cos(angle), np.sin(angle)]))
+    >>> np.sign(f([[0.0, 0.0], [0.9, 0.0], [1.1, 0.0], [1.3, 1.3]]))
+    array([-1., -1.,  1.,  1.])
+    """
+    points = check_points(points)
+    _check_weights(smoothness, energy_weight, gradient_weight, order, unit)
+    if equalise and not gradient_weight > 0:
+        raise ValueError(f"equalise={equalise} needs a positive gradient_weight, got {gradient_weight!r}.")
+    forms = Forms.of(points, cells_for(points, cells), degree=order, margin=margin)
+    coef = eigen_coefficients(
+        forms, smoothness, energy_weight, gradient_weight, order=order, generalised=generalised, unit=unit
+    )
+    if equalise:
+        coef = equalised(forms, coef, smoothness, gradient_weight, order, equalise)
+    return as_surface(forms, coef, order)
+
+
+def eigen_coefficients(
+    forms: Forms,
+    smoothness: float,
+    energy_weight: float,
+    gradient_weight: float,
+    *,
+    order: int = 2,
+    generalised: bool = False,
+    unit: str = "coefficients",
+) -> np.ndarray:
+    """The eigenvector that minimises (4.14) for given forms, or the ratio of its terms."""
+    basis = forms.basis
+    rough = forms.data + smoothness ** (2 * order - 1) * basis.energy(order)
+    products = basis.products()
+    wanted = sparse.csr_array(energy_weight * products + gradient_weight * forms.slopes)
+    if generalised:
+        return _least_ratio(basis, sparse.csr_array(rough), wanted)
+    norm = sparse.eye_array(basis.size, format="csr") if unit == "coefficients" else products
+    bound = _spectral_bound(wanted, basis, unit)
+    return _lowest(basis, sparse.csr_array(rough - wanted), norm, bound)
+
+
+def equalised(
+    forms: Forms, coef: np.ndarray, smoothness: float, gradient_weight: float, order: int, rounds: int
+) -> np.ndarray:
+    """Fits to the normalised gradients of the fit before, from given coefficients on.
+
+    (|g| - 1)^2 <= |g - t|^2 for every unit vector t, with equality for t = g / |g|: no fit raises the sum of these.
+    """
+    matrix, inverse = unit_gradient_system(forms, smoothness, gradient_weight, order)
+    coef = coef / _mean_slope(forms, coef)
+    for _ in range(rounds):
+        gradient = forms.gradient(coef)
+        length = np.linalg.norm(gradient, axis=1, keepdims=True)
+        targets = gradient / np.maximum(length, np.finfo(float).tiny)
+        coef = conjugate_gradients(matrix, forms.gradient_functional(targets), inverse, coef, tol=1e-4)
+    return coef
+
+
+def unit_gradient_system(forms: Forms, smoothness: float, gradient_weight: float, order: int):
+    """The matrix of the oriented fit that goes with the weights of (4.14), and its approximate inverse."""
+    rough = forms.data + smoothness ** (2 * order - 1) * forms.basis.energy(order)
+    matrix = sparse.csr_array(rough / gradient_weight + forms.slopes)
+    return matrix, approximate_inverse(forms.basis, matrix)
+
+
+def as_surface(forms: Forms, coef: np.ndarray, order: int) -> Field:
+    """The function in the user's units, with a mean slope of 1, positive on the border of the box."""
+    edge = _edge_mean(forms.basis, coef)
+    size = forms.basis.box.scale[0]
+    return forms.basis.field(np.where(edge < 0, -1.0, 1.0) * coef * size / _mean_slope(forms, coef), order)
+
+
+def sign_share(field: Field, points: np.ndarray, step: float, normals: np.ndarray | None = None) -> float:
+    """The share of points with different signs of the field on both sides, ``step`` away along the normals.
+
+    Near 1 for a function that tells inside from outside; small where f behaves like the distance without a sign. By
+    default the normals are those of planes through neighbours: a function that is wrong has wrong gradients too.
+    """
+    normals = plane_normals(points) if normals is None else normals
+    return float(np.mean(field(points + step * normals) * field(points - step * normals) < 0))
+
+
+# -- signs of normals ----------------------------------------------------------------------------------------------
+
+_PATCHES = 256
+_PATCH_POINTS = 6  # on average, at least
+_SMOOTHNESS, _TOLERANCE = 0.003, 0.01  # lambda and h
+_MOST_POINTS = 100_000
+_NEIGHBOURS = 10
+_EDGE_COST = 0.02
+_VECTORS, _RESTARTS = 8, 200
+_RESOLVED = 1.5  # spacing of the points in cells, from which on the grid resolves single points
+_ROUNDS = 20
+_WEAK = 1e-12
+
+
+def orient_by_eigenvector(
+    points: np.ndarray, normals: np.ndarray, *, cells: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Signs that turn unsigned normals outwards, found from all points at once.
+
+    Parameters
+    ----------
+    points, normals : arrays (n, d), d = 2 or 3
+    cells : int, optional
+        Of the grid, along the longest side of the data.
+
+    Returns
+    -------
+    signs : array (n,)
+        -1 or 1.
+    confidence : array (n,)
+        In [0, 1]: how long the gradient of the fitted function is along the signed normal, 0 if it disagrees. Details
+        much finer than the grid get little.
+    """
+    points = check_points(points)
+    normals = _check_normals(normals, points)
+    rows = np.arange(len(points))
+    if len(points) > _MOST_POINTS:
+        rows = np.sort(np.random.default_rng(0).permutation(len(points))[:_MOST_POINTS])
+    signs, slopes = _oriented(points[rows], normals[rows], cells_for(points, cells))
+    if len(rows) < len(points):
+        nearest = cKDTree(points[rows]).query(points)[1]
+        agree = np.einsum("ij,ij->i", normals, normals[rows][nearest])
+        signs, slopes = signs[nearest] * np.where(agree < 0, -1.0, 1.0), slopes[nearest] * np.abs(agree)
+    return signs, np.clip(slopes, 0.0, 1.0)
+
+
+def _oriented(points: np.ndarray, normals: np.ndarray, cells: int) -> tuple[np.ndarray, np.ndarray]:
+    forms = Forms.of(points, cells)
+    basis, area = forms.basis, forms.area
+    along = sparse.csr_array(
+        sum(sparse.diags_array(normals[:, a]) @ gradient for a, gradient in enumerate(forms.gradients))
+    )
+    matrix = sparse.csr_array(forms.data / _TOLERANCE**2 + forms.slopes + _SMOOTHNESS * basis.energy(2))
+    inverse = approximate_inverse(basis, matrix)
+    patch, signs = patches(points, normals, max(min(_PATCHES, len(points) // _PATCH_POINTS), 1))
+    members = sparse.csr_array((area * signs, (np.arange(len(points)), patch)))
+    functionals = (along.T @ members).toarray()
+    coupling = functionals.T @ inverse(functionals)
+    signs = signs * best_signs((coupling + coupling.T) / 2)[patch]
+    spacing = np.median(area) ** (1.0 / (points.shape[1] - 1))
+    coef = None
+    for _ in range(_ROUNDS):
+        coef = conjugate_gradients(matrix, along.T @ (area * signs), inverse, coef, tol=1e-3)
+        slopes = along @ coef
+        wrong = slopes * signs < 0
+        if not wrong.any() or spacing < _RESOLVED * basis.box.spacing:
+            break
+        signs = np.where(wrong, -signs, signs)
+    outwards = 1.0 if _edge_mean(basis, coef) >= 0 else -1.0
+    return outwards * signs, signs * slopes
+
+
+def patches(points: np.ndarray, normals: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The points divided into patches around far apart ones, and signs that make normals agree within each.
+
+    A point belongs to the patch that reaches it most easily, from neighbour to neighbour: where normals are alike, and
+    across them. Parts without a seed of their own make patches too.
+    """
+    n = len(points)
+    distance, near = cKDTree(points).query(points, k=min(_NEIGHBOURS + 1, n))
+    one, other = np.repeat(np.arange(n), near.shape[1] - 1), near[:, 1:].ravel()
+    steps = (points[other] - points[one]) / np.maximum(distance[:, 1:].ravel(), np.finfo(float).tiny)[:, None]
+    turn = 1.0 - np.abs(np.einsum("ij,ij->i", normals[one], normals[other]))
+    lift = np.maximum(*(np.einsum("ij,ij->i", steps, normals[end]) ** 2 for end in (one, other)))
+    cost = sparse.csr_array((turn + lift + _EDGE_COST, (one, other)), shape=(n, n))
+    cost = cost.maximum(cost.T)
+    parts = sparse.csgraph.connected_components(cost, directed=False)[1]
+    seeds = np.union1d(_far_apart(points, count), np.unique(parts, return_index=True)[1])
+    far, before, _ = dijkstra(cost, directed=False, indices=seeds, return_predecessors=True, min_only=True)
+    patch, signs = np.empty(n, dtype=np.int64), np.ones(n)
+    patch[seeds] = np.arange(len(seeds))
+    agree = np.where(np.einsum("ij,ij->i", normals, normals[np.maximum(before, 0)]) < 0, -1.0, 1.0)
+    for point in np.argsort(far, kind="stable"):
+        parent = before[point]
+        if parent >= 0:
+            patch[point], signs[point] = patch[parent], signs[parent] * agree[point]
+    return patch, signs
+
+
+def best_signs(coupling: np.ndarray) -> np.ndarray:
+    """Signs s with a large s' coupling s: roundings of leading eigenvectors and of their mixtures, improved by single
+    flips; the best of them.
+    """
+    scale = np.sqrt(np.maximum(np.diag(coupling), np.finfo(float).tiny))
+    values, vectors = np.linalg.eigh(coupling / scale / scale[:, None])
+    values, vectors = values[::-1][:_VECTORS], vectors[:, ::-1][:, :_VECTORS]
+    mixtures = np.random.default_rng(0).standard_normal((_RESTARTS, len(values))) * np.maximum(values, 0.0)
+    pairs = coupling - np.diag(np.diag(coupling))
+    best, most = None, -np.inf
+    for start in np.concatenate([vectors.T, mixtures @ vectors.T]):
+        signs = np.where(start < 0, -1.0, 1.0)
+        force = pairs @ signs
+        while True:
+            gain = -signs * force
+            worst = int(np.argmax(gain))
+            if gain[worst] <= _WEAK * abs(coupling).max():
+                break
+            signs[worst] *= -1.0
+            force += 2.0 * signs[worst] * pairs[:, worst]
+        value = float(signs @ pairs @ signs)
+        if value > most:
+            best, most = signs, value
+    return best
+
+
+def plane_normals(points: np.ndarray, k: int | None = None) -> np.ndarray:
+    """Unit normals, of arbitrary signs, of the lines or planes through the k nearest points (6 or 12 by default)."""
+    k = min(k or 6 * (points.shape[1] - 1), len(points))
+    near = points[cKDTree(points).query(points, k=k)[1]]
+    near = near - near.mean(axis=1, keepdims=True)
+    return np.linalg.eigh(np.einsum("nki,nkj->nij", near, near))[1][:, :, 0]
+
+
+def _far_apart(points: np.ndarray, count: int) -> np.ndarray:
+    """Points of which each is as far as possible from those before it."""
+    chosen = [0]
+    distance = np.linalg.norm(points - points[0], axis=1)
+    for _ in range(count - 1):
+        chosen.append(int(distance.argmax()))
+        distance = np.minimum(distance, np.linalg.norm(points - points[chosen[-1]], axis=1))
+    return np.unique(chosen)
+
+
+# -- eigenvectors --------------------------------------------------------------------------------------------------
+
+
+def _lowest(basis: GridBasis, matrix: sparse.csr_array, norm: sparse.csr_array, bound: float) -> np.ndarray:
+    """The eigenvector of matrix x = value norm x with the least value, none of which is below -bound."""
+    shifted = sparse.csr_array(matrix + bound * norm)
+    start = _start(basis)
+    if not _is_large(basis):
+        operator = LinearOperator(matrix.shape, matvec=factorise(shifted))
+        return eigsh(matrix, k=1, M=norm, sigma=-bound, OPinv=operator, v0=start[:, 0])[1][:, 0]
+    return _iterate(matrix, norm, Multigrid(basis, shifted), start, largest=False)
+
+
+def _least_ratio(basis: GridBasis, rough: sparse.csr_array, wanted: sparse.csr_array) -> np.ndarray:
+    """The vector with the least x' rough x / x' wanted x, rough being positive definite, wanted semi-definite."""
+    start = _start(basis)
+    if not _is_large(basis):
+        operator = LinearOperator(rough.shape, matvec=factorise(rough))
+        return eigsh(rough, k=1, M=wanted, sigma=0.0, OPinv=operator, v0=start[:, 0])[1][:, 0]
+    return _iterate(wanted, rough, Multigrid(basis, rough), start, largest=True)
+
+
+def _iterate(matrix, norm, inverse, start: np.ndarray, *, largest: bool) -> np.ndarray:
+    operator = LinearOperator(matrix.shape, matvec=inverse, matmat=inverse, dtype=float)
+    vectors = lobpcg(matrix, start, B=norm, M=operator, largest=largest, tol=_EIGEN_TOL, maxiter=_EIGEN_STEPS)[1]
+    return vectors[:, 0]
+
+
+def _start(basis: GridBasis) -> np.ndarray:
+    return np.random.default_rng(0).standard_normal((basis.size, _BLOCK))
+
+
+def _is_large(basis: GridBasis) -> bool:
+    return basis.dimension > 2 and basis.size > _ITERATED
+
+
+def _spectral_bound(matrix: sparse.csr_array, basis: GridBasis, unit: str) -> float:
+    """A little more than the largest value of x' matrix x, for x of norm 1."""
+    options = {"k": 1, "which": "LA", "v0": _start(basis)[:, 0], "tol": 1e-2, "return_eigenvectors": False}
+    if unit == "integral":
+        options["Minv"] = LinearOperator(matrix.shape, matvec=basis.solve_products)
+        options["M"] = basis.products()
+    return 1.05 * float(eigsh(matrix, **options)[0])
+
+
+def _edge_mean(basis: GridBasis, coef: np.ndarray) -> float:
+    """The mean coefficient of the functions at the border of the box."""
+    inner = np.zeros(basis.shape, dtype=bool)
+    inner[(slice(basis.degree, -basis.degree),) * basis.dimension] = True
+    return float(coef[~inner.ravel()].mean())
+
+
+def _mean_slope(forms: Forms, coef: np.ndarray) -> float:
+    return float(np.sqrt(max(coef @ (forms.slopes @ coef), np.finfo(float).tiny) / forms.area.sum()))
+
+
+# -- what is given -------------------------------------------------------------------------------------------------
+
+
+def cells_for(points: np.ndarray, cells: int | None) -> int:
+    """The number of cells along the data, by default for the dimension of the points."""
+    if cells is None:
+        return _CELLS[points.shape[1]]
+    if isinstance(cells, bool) or not isinstance(cells, (int, np.integer)) or cells < 4:
+        raise ValueError(f"cells must be a whole number of 4 or more, got {cells!r}.")
+    return int(cells)
+
+
+def check_points(points) -> np.ndarray:
+    """Points as an array of floats, if they can have a surface."""
+    points = np.asarray(points, dtype=float)
+    if points.ndim != 2 or points.shape[1] not in (2, 3):
+        raise ValueError(f"points must have shape (n, 2) or (n, 3), got {points.shape}.")
+    if not np.isfinite(points).all():
+        count = int((~np.isfinite(points).all(axis=1)).sum())
+        raise ValueError(f"points have NaN or infinity in {count} of {len(points)} rows: remove these.")
+    distinct = len(np.unique(points, axis=0))
+    if distinct < _LEAST_POINTS:
+        raise ValueError(f"points must have {_LEAST_POINTS} distinct rows or more, got {distinct}.")
+    extents = np.linalg.svd(points - points.mean(axis=0), compute_uv=False)
+    if extents[-1] <= _FLAT * extents[0]:
+        kind = "line" if points.shape[1] == 2 or extents[1] <= _FLAT * extents[0] else "plane"
+        raise ValueError(f"points all lie on a {kind}: nothing tells an inside from an outside.")
+    return points
+
+
+def _check_normals(normals, points: np.ndarray) -> np.ndarray:
+    normals = np.asarray(normals, dtype=float)
+    if normals.shape != points.shape:
+        raise ValueError(f"normals must have the shape of points, {points.shape}, got {normals.shape}.")
+    lengths = np.linalg.norm(normals, axis=1)
+    if not (np.isfinite(lengths).all() and (lengths > 0).all()):
+        raise ValueError("normals must be finite and not zero: leave out the points that have none.")
+    return normals / lengths[:, None]
+
+
+def _check_weights(smoothness, energy_weight, gradient_weight, order, unit) -> None:
+    if not (np.isfinite(smoothness) and smoothness > 0):
+        raise ValueError(f"smoothness must be a positive length, got {smoothness!r}.")
+    for name, value in (("energy_weight", energy_weight), ("gradient_weight", gradient_weight)):
+        if not (np.isfinite(value) and value >= 0):
+            raise ValueError(f"{name} must not be negative, and finite, got {value!r}.")
+    if energy_weight == gradient_weight == 0:
+        raise ValueError("energy_weight and gradient_weight are both 0: then f = 0 is best, give one of them.")
+    if order not in (2, 3):
+        raise ValueError(f"order must be 2 or 3, got {order!r}.")
+    if unit not in ("coefficients", "integral"):
+        raise ValueError(f"unit must be 'coefficients' or 'integral', got {unit!r}.")
