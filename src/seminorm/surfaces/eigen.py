@@ -14,15 +14,19 @@ focusing*: the function is large where the data are simple, and all but vanishes
 
 by fits to its own normalised gradients, each of which lowers the sum.
 
-:func:`orient_by_eigenvector` takes normals n_i of unknown signs s_i. The function with sum_i a_i s_i n_i . grad f(x_i)
-= b's the largest, relative to M(f) = sum_i a_i (f(x_i)^2 / h^2 + |grad f(x_i)|^2) + lambda |f|^2, attains s' K s with
-K = B' M^-1 B; the eigenvector of K would be the signs, but for its focusing. So s is held fixed, up to one sign, on
-each of some hundred small patches: on these K is a small matrix, and the relaxed signs of its leading eigenvectors
-are rounded and improved by flips.
+:func:`orient_by_eigenvector` takes normals n_i of unknown signs s_i. Of all f with
+
+    M(f) = sum_i a_i (f(x_i)^2 / h^2 + |grad f(x_i)|^2) + lambda |f|^2 = 1
+
+the one that follows the signed normals best has sum_i a_i s_i n_i . grad f(x_i) = (s' K s)^(1/2), with K = B' M^-1 B
+for the functionals B of the sum. The leading eigenvector of K would be the signs, but for its focusing. So s is held
+fixed, up to one sign, on each of some hundred small patches: on these K is a small matrix, and the relaxed signs of its
+leading eigenvectors are rounded and improved by flips.
 """
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -31,7 +35,9 @@ from scipy import sparse
 from scipy.sparse.csgraph import dijkstra
 from scipy.sparse.linalg import LinearOperator, eigsh, lobpcg
 from scipy.spatial import cKDTree
+from sklearn.exceptions import ConvergenceWarning
 
+from .._warnings import warn_user
 from ..fields.field import Field
 from .grid_basis import GridBasis, Multigrid, approximate_inverse, conjugate_gradients, factorise
 from .oriented import OrientedPoints
@@ -41,8 +47,19 @@ _MARGIN = {2: 0.3, 3: 0.17}  # of the box, in longest sides of the data
 _LEAST_POINTS = 6
 _FLAT = 1e-9  # extent along the last axis over the first, of points on a line or plane
 _BLOCK = 4  # vectors iterated at once, for the first of them
-_EIGEN_STEPS, _EIGEN_TOL = 200, 1e-5
+_EIGEN_STEPS, _EIGEN_TOL, _ACCEPTED = 80, 1e-5, 10.0
+_EIGEN_TOL_BELOW = 1e-6  # of the bound
 _ITERATED = 5000  # functions, in space, from which on nothing is factorised
+_MOST_POINTS = 100_000  # more are of no use to so coarse a grid: a part of them is taken
+_PATCHES = 256
+_PATCH_POINTS = 6  # on average, at least
+_SMOOTHNESS, _TOLERANCE = 0.003, 0.01  # lambda and h
+_NEIGHBOURS = 10
+_EDGE_COST = 0.02
+_VECTORS, _RESTARTS, _FINALISTS = 8, 200, 8
+_RESOLVED = 1.5  # spacing of the points in cells, from which on the grid resolves single points
+_ROUNDS = 20
+_WEAK = 1e-12
 
 
 @dataclass(frozen=True)
@@ -99,7 +116,7 @@ def eigen_surface(
     points,
     *,
     smoothness: float = 0.005,
-    energy_weight: float = 0.03,
+    energy_weight: float = 0.0,
     gradient_weight: float = 3e-4,
     cells: int | None = None,
     order: int = 2,
@@ -118,7 +135,8 @@ def eigen_surface(
     smoothness : float
         A length: smoothness**(2 order - 1) is the factor of the squared semi-norm.
     energy_weight : float
-        Factor of the integral of f^2 over the box around the data, an inverse length, not negative.
+        Factor of the integral of f^2 over the box around the data, an inverse length, not negative. In space none
+        is best: the function otherwise grows in some part of the empty box. In the plane a little holds parts together.
     gradient_weight : float
         Factor of the squared gradients at the points, a squared length, not negative.
     cells : int, optional
@@ -126,7 +144,8 @@ def eigen_surface(
     order : 2 or 3
         Of the semi-norm.
     generalised : bool
-        Minimise the ratio of the first two sums of (4.14) to the last two, instead of their difference.
+        Minimise the ratio of the first two sums of (4.14) to the last two, instead of their difference. The difference
+        is sensitive: with weights that are larger than need be, the function focuses on a few points.
     unit : "coefficients" or "integral"
         Whether the coefficients, as in the source, or the function in the mean square, has norm 1. Without effect on a
         ratio.
@@ -151,6 +170,7 @@ def eigen_surface(
     array([-1., -1.,  1.,  1.])
     """
     points = check_points(points)
+    points = points[_some_rows(len(points))]
     _check_weights(smoothness, energy_weight, gradient_weight, order, unit)
     if equalise and not gradient_weight > 0:
         raise ValueError(f"equalise={equalise} needs a positive gradient_weight, got {gradient_weight!r}.")
@@ -182,7 +202,7 @@ def eigen_coefficients(
         return _least_ratio(basis, sparse.csr_array(rough), wanted)
     norm = sparse.eye_array(basis.size, format="csr") if unit == "coefficients" else products
     bound = _spectral_bound(wanted, basis, unit)
-    return _lowest(basis, sparse.csr_array(rough - wanted), norm, bound)
+    return _lowest(basis, sparse.csr_array(rough), wanted, norm, bound)
 
 
 def equalised(
@@ -228,17 +248,6 @@ def sign_share(field: Field, points: np.ndarray, step: float, normals: np.ndarra
 
 # -- signs of normals ----------------------------------------------------------------------------------------------
 
-_PATCHES = 256
-_PATCH_POINTS = 6  # on average, at least
-_SMOOTHNESS, _TOLERANCE = 0.003, 0.01  # lambda and h
-_MOST_POINTS = 100_000
-_NEIGHBOURS = 10
-_EDGE_COST = 0.02
-_VECTORS, _RESTARTS = 8, 200
-_RESOLVED = 1.5  # spacing of the points in cells, from which on the grid resolves single points
-_ROUNDS = 20
-_WEAK = 1e-12
-
 
 def orient_by_eigenvector(
     points: np.ndarray, normals: np.ndarray, *, cells: int | None = None
@@ -261,9 +270,7 @@ def orient_by_eigenvector(
     """
     points = check_points(points)
     normals = _check_normals(normals, points)
-    rows = np.arange(len(points))
-    if len(points) > _MOST_POINTS:
-        rows = np.sort(np.random.default_rng(0).permutation(len(points))[:_MOST_POINTS])
+    rows = _some_rows(len(points))
     signs, slopes = _oriented(points[rows], normals[rows], cells_for(points, cells))
     if len(rows) < len(points):
         nearest = cKDTree(points[rows]).query(points)[1]
@@ -298,6 +305,10 @@ def _oriented(points: np.ndarray, normals: np.ndarray, cells: int) -> tuple[np.n
     return outwards * signs, signs * slopes
 
 
+def _some_rows(n: int) -> np.ndarray:
+    return np.sort(np.random.default_rng(0).permutation(n)[:_MOST_POINTS])
+
+
 def patches(points: np.ndarray, normals: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     """The points divided into patches around far apart ones, and signs that make normals agree within each.
 
@@ -326,29 +337,66 @@ def patches(points: np.ndarray, normals: np.ndarray, count: int) -> tuple[np.nda
 
 
 def best_signs(coupling: np.ndarray) -> np.ndarray:
-    """Signs s with a large s' coupling s: roundings of leading eigenvectors and of their mixtures, improved by single
-    flips; the best of them.
+    """Signs s with a large s' coupling s: those of merged pairs, roundings of leading eigenvectors and of their
+    mixtures; improved by flips of single ones, and the best of them by flips of clusters too.
     """
     scale = np.sqrt(np.maximum(np.diag(coupling), np.finfo(float).tiny))
     values, vectors = np.linalg.eigh(coupling / scale / scale[:, None])
     values, vectors = values[::-1][:_VECTORS], vectors[:, ::-1][:, :_VECTORS]
     mixtures = np.random.default_rng(0).standard_normal((_RESTARTS, len(values))) * np.maximum(values, 0.0)
+    merged, clusters = _merged(coupling)
     pairs = coupling - np.diag(np.diag(coupling))
-    best, most = None, -np.inf
-    for start in np.concatenate([vectors.T, mixtures @ vectors.T]):
-        signs = np.where(start < 0, -1.0, 1.0)
-        force = pairs @ signs
-        while True:
-            gain = -signs * force
-            worst = int(np.argmax(gain))
-            if gain[worst] <= _WEAK * abs(coupling).max():
-                break
-            signs[worst] *= -1.0
-            force += 2.0 * signs[worst] * pairs[:, worst]
-        value = float(signs @ pairs @ signs)
-        if value > most:
-            best, most = signs, value
-    return best
+    starts = np.concatenate([merged[None], vectors.T, mixtures @ vectors.T])
+    found = np.unique([_flipped(pairs, np.where(start < 0, -1.0, 1.0)) for start in starts], axis=0)
+    best = found[np.argsort(np.einsum("si,ij,sj->s", found, pairs, found, optimize=True))[-_FINALISTS:]]
+    final = [_flipped_by_clusters(pairs, signs, clusters) for signs in best]
+    return final[int(np.argmax([signs @ pairs @ signs for signs in final]))]
+
+
+def _flipped(pairs: np.ndarray, signs: np.ndarray) -> np.ndarray:
+    """Signs after single flips, the best one first, as long as one helps."""
+    force, least = pairs @ signs, _WEAK * np.abs(pairs).max()
+    while True:
+        gain = -signs * force
+        worst = int(np.argmax(gain))
+        if gain[worst] <= least:
+            return signs
+        signs[worst] *= -1.0
+        force += 2.0 * signs[worst] * pairs[:, worst]
+
+
+def _flipped_by_clusters(pairs: np.ndarray, signs: np.ndarray, clusters: np.ndarray) -> np.ndarray:
+    least = _WEAK * np.abs(pairs).max()
+    while len(clusters):
+        turned = signs[:, None] * pairs * signs
+        within = np.einsum("ci,ci->c", clusters @ turned, clusters)
+        gain = within - clusters @ turned.sum(axis=1)
+        worst = int(np.argmax(gain))
+        if gain[worst] <= least:
+            break
+        signs = _flipped(pairs, np.where(clusters[worst] > 0, -signs, signs))
+    return signs
+
+
+def _merged(coupling: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Signs from merging the two most clearly coupled clusters again and again; and the clusters, (count, n)."""
+    n = len(coupling)
+    signs, members, sums = np.ones(n), np.eye(n), coupling.copy()
+    alive, clusters = np.ones(n, dtype=bool), []
+    for _ in range(n - 1):
+        scale = np.sqrt(np.maximum(np.diag(sums), np.finfo(float).tiny))
+        strength = np.abs(sums) / scale / scale[:, None]
+        strength[~alive] = strength[:, ~alive] = -1.0
+        np.fill_diagonal(strength, -1.0)
+        one, other = np.unravel_index(int(np.argmax(strength)), strength.shape)
+        turn = -1.0 if sums[one, other] < 0 else 1.0
+        signs[members[other] > 0] *= turn
+        sums[one] += turn * sums[other]
+        sums[:, one] += turn * sums[:, other]
+        members[one] += members[other]
+        alive[other] = False
+        clusters.append(members[one].copy())
+    return signs, np.array(clusters[:-1]).reshape(-1, n)
 
 
 def plane_normals(points: np.ndarray, k: int | None = None) -> np.ndarray:
@@ -372,14 +420,14 @@ def _far_apart(points: np.ndarray, count: int) -> np.ndarray:
 # -- eigenvectors --------------------------------------------------------------------------------------------------
 
 
-def _lowest(basis: GridBasis, matrix: sparse.csr_array, norm: sparse.csr_array, bound: float) -> np.ndarray:
-    """The eigenvector of matrix x = value norm x with the least value, none of which is below -bound."""
-    shifted = sparse.csr_array(matrix + bound * norm)
-    start = _start(basis)
+def _lowest(basis: GridBasis, rough: sparse.csr_array, wanted: sparse.csr_array, norm, bound: float) -> np.ndarray:
+    """The eigenvector of (rough - wanted) x = value norm x with the least value, none of which is below -bound."""
+    matrix, start = sparse.csr_array(rough - wanted), _start(basis)
     if not _is_large(basis):
-        operator = LinearOperator(matrix.shape, matvec=factorise(shifted))
+        operator = LinearOperator(matrix.shape, matvec=factorise(matrix + bound * norm))
         return eigsh(matrix, k=1, M=norm, sigma=-bound, OPinv=operator, v0=start[:, 0])[1][:, 0]
-    return _iterate(matrix, norm, Multigrid(basis, shifted), start, largest=False)
+    inverse = Multigrid(basis, rough)
+    return _iterate(matrix, norm, inverse, inverse(start), largest=False, tol=_EIGEN_TOL_BELOW * bound)
 
 
 def _least_ratio(basis: GridBasis, rough: sparse.csr_array, wanted: sparse.csr_array) -> np.ndarray:
@@ -388,13 +436,21 @@ def _least_ratio(basis: GridBasis, rough: sparse.csr_array, wanted: sparse.csr_a
     if not _is_large(basis):
         operator = LinearOperator(rough.shape, matvec=factorise(rough))
         return eigsh(rough, k=1, M=wanted, sigma=0.0, OPinv=operator, v0=start[:, 0])[1][:, 0]
-    return _iterate(wanted, rough, Multigrid(basis, rough), start, largest=True)
+    return _iterate(wanted, rough, Multigrid(basis, rough), start, largest=True, tol=_EIGEN_TOL)
 
 
-def _iterate(matrix, norm, inverse, start: np.ndarray, *, largest: bool) -> np.ndarray:
+def _iterate(matrix, norm, inverse, start: np.ndarray, *, largest: bool, tol: float) -> np.ndarray:
     operator = LinearOperator(matrix.shape, matvec=inverse, matmat=inverse, dtype=float)
-    vectors = lobpcg(matrix, start, B=norm, M=operator, largest=largest, tol=_EIGEN_TOL, maxiter=_EIGEN_STEPS)[1]
-    return vectors[:, 0]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Exited", category=UserWarning)
+        values, vectors = lobpcg(matrix, start, B=norm, M=operator, largest=largest, tol=tol, maxiter=_EIGEN_STEPS)
+    first = vectors[:, 0]
+    error = float(np.linalg.norm(matrix @ first - values[0] * (norm @ first)))
+    if error > _ACCEPTED * tol:
+        warn_user(
+            f"the eigenvector has the residual {error:.2g}, not {tol:.2g}: try other weights.", ConvergenceWarning
+        )
+    return first
 
 
 def _start(basis: GridBasis) -> np.ndarray:

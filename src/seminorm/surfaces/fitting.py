@@ -126,6 +126,21 @@ def fit_surface(
         tree, x = finer, larger
 
 
+def settle_normals(fit: SurfaceFit, X: np.ndarray, rounds: int, **options) -> SurfaceFit:
+    """Fit again with the directions of the function's own gradients at its points X for normals, so many times.
+
+    Each round lowers the energy plus sum_i a_i ((|grad f(x_i)| - 1)^2 + f(x_i)^2 / tolerance^2), which knows no normals
+    (seed 004, 4.4.2): for a given gradient its direction is the unit vector nearest to it.
+    """
+    for _ in range(rounds):
+        slopes = fit.field().gradient(X)
+        length = np.linalg.norm(slopes, axis=1, keepdims=True)
+        directions = np.where(length > 0, slopes / np.maximum(length, 1e-300), fit.points.normals)
+        points = replace(fit.points, normals=np.ascontiguousarray(directions, dtype=np.float32))
+        fit = fit_surface(points, fit.model, start=fit, **options)
+    return fit
+
+
 def bytes_needed(tree: Tree, n_points: int, dtype: np.dtype) -> int:
     """An upper estimate of the memory that a fit on a tree takes, with its points."""
     return int(tree.active.size * (_VECTORS * dtype.itemsize + 8) + _POINT_BYTES * n_points)

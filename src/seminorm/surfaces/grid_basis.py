@@ -43,7 +43,7 @@ class GridBasis:
     >>> from seminorm.fields.tree import Box
     >>> from seminorm.surfaces.grid_basis import GridBasis
     >>> basis = GridBasis(Box([0.0, 0.0], [1.0, 1.0], 0.25, [4, 4]), degree=2)
-    >>> basis.size, basis.values(np.array([[0.3, 0.6]])).sum().round(6)
+    >>> basis.size, float(basis.values(np.array([[0.3, 0.6]])).sum().round(6))
     (36, 1.0)
     """
 

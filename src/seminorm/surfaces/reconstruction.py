@@ -13,7 +13,7 @@ from ..kernels import Kernel
 from ..memory import NotEnoughMemoryError
 from .cloud import PointCloud, as_cloud
 from .exact import require_gradients, solve_exactly
-from .fitting import Model, SurfaceFit, fit_surface
+from .fitting import Model, SurfaceFit, fit_surface, settle_normals
 from .moving import MovingSurface, time_scale_of_motion
 from .normals import estimate_normals
 from .oriented import OrientedPoints
@@ -26,6 +26,8 @@ _POINTS_PER_CELL = 0.5, 1.0  # on the finest level, for few and for many points
 _FEW = 10_000  # points, for which one level more costs little
 _DEEPEST = 14
 _SPARSEST = 1 / 400  # points in a cell, below which a given depth deserves a warning
+_ROUNDS = 3  # of fits with their own normals, where these were estimated
+_EXACT = 0.4  # smoothness over tolerance: 0.25 at first (order 3), more where trials found the points exact
 _LARGE = 100_000  # points, from which on order 2 is the default: as accurate there, and twice as fast
 
 
@@ -148,6 +150,8 @@ def reconstruct(
         options = {"tol": tol, "max_iter": max_iter, "memory_limit": memory_limit}
         with tqdm(total=model.depth + 1, desc="fitting", disable=not verbose, leave=False) as bar:
             fit = _fit(oriented, model, depth == "auto" and resolution is None, lambda fit: _show(bar, fit), options)
+        if origin != "given" and _exact_values(fit) and len(ready.points) <= _LARGE:
+            fit = settle_normals(fit, ready.points, _ROUNDS, **options)
         model, function, residual = fit.model, fit.field(), fit.outcome.residual
     seconds = {"normals": estimated - begin, "choose": chosen - estimated, "fit": perf_counter() - chosen}
     details = {
@@ -265,6 +269,11 @@ def _fit(points: OrientedPoints, model: Model, coarser: bool, report, options: d
                 raise
             warn_user(f"{error} The surface stays at depth {model.depth - 1}.")
             model = model.on_level(model.depth - 1)
+
+
+def _exact_values(fit: SurfaceFit) -> bool:
+    """Whether the points count for more than their normals: then estimated normals can be improved by the fit."""
+    return fit.model.smoothness > _EXACT * fit.model.tolerance
 
 
 def _exact_order(order, kernel: Kernel | None, times) -> int:

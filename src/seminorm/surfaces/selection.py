@@ -97,6 +97,7 @@ class Selection:
             while best.scale < _COARSEST * finest:
                 trial = self._try(best.scale * _STEP, **given)
                 if trial.score > best.score - _GAIN:
+                    other = min(other, trial, key=lambda trial: trial.score)
                     break
                 best, other = trial, best
         if other.score - best.score < _CLOSE:
