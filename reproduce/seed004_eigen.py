@@ -46,10 +46,8 @@ from seminorm.estimators.slab import SlabMachine
 from seminorm.fields.gaussian import GaussianBasis
 from seminorm.kernels import Gaussian
 from seminorm.surfaces import Surface, mesh_implicit, reconstruct, render
-from seminorm.surfaces.eigen import (
-    eigen_surface,
-    orient_by_eigenvector,
-)
+from seminorm.surfaces.eigen import eigen_surface
+from seminorm.surfaces.eigen_orientation import orient_by_eigenvector
 from seminorm.surfaces.eigen_search import measure, search_eigen_surface
 from seminorm.surfaces.normals import estimate_normals
 

@@ -8,16 +8,14 @@ from seminorm.fields.tree import Box
 from seminorm.surfaces.eigen import (
     Forms,
     as_surface,
-    best_signs,
     check_points,
     eigen_coefficients,
     eigen_surface,
     equalised,
-    orient_by_eigenvector,
-    patches,
     plane_normals,
     sign_share,
 )
+from seminorm.surfaces.eigen_orientation import best_signs, orient_by_eigenvector, patches
 from seminorm.surfaces.eigen_search import measure, search_eigen_surface, zero_set
 from seminorm.surfaces.grid_basis import GridBasis, Multigrid, approximate_inverse, conjugate_gradients
 from seminorm.surfaces.unoriented_variants import VARIANTS, quasi_newton, unoriented_variant, variant_objective

@@ -209,8 +209,6 @@ def test_wrong_options(options, message):
 
 def test_wrong_points():
     points, normals = sphere(100)
-    with pytest.raises(ValueError, match=r"normals are missing.*estimate_normals"):
-        reconstruct(points)
     with pytest.raises(ValueError, match=r"at least 10 valid points.*got 5"):
         reconstruct(points[:5], normals[:5])
     with pytest.raises(ValueError, match=r"all points are the same"):

@@ -6,22 +6,14 @@ and is smooth. All four wishes are quadratic forms of its coefficients,
     sum_i a_i f(x_i)^2 + lambda_Omega |f|^2 - lambda_e int f^2 - lambda_grad sum_i a_i |grad f(x_i)|^2        (4.14)
 
 with a_i the area that point i stands for, so the best function of unit norm is an eigenvector. Its weakness is *energy
-focusing*: the function is large where the data are simple, and all but vanishes elsewhere. Two remedies are here.
+focusing*: the function is large where the data are simple, and all but vanishes elsewhere. Orientation by eigenvectors
+of patches (:mod:`seminorm.surfaces.eigen_orientation`) is one remedy; the other is here.
 
 :func:`eigen_surface` can go on from the eigenvector to the minimum, near it, of
 
     sum_i a_i (|grad f(x_i)| - 1)^2 + sum_i a_i f(x_i)^2 / lambda_grad + lambda_Omega / lambda_grad |f|^2
 
 by fits to its own normalised gradients, each of which lowers the sum.
-
-:func:`orient_by_eigenvector` takes normals n_i of unknown signs s_i. Of all f with
-
-    M(f) = sum_i a_i (f(x_i)^2 / h^2 + |grad f(x_i)|^2) + lambda |f|^2 = 1
-
-the one that follows the signed normals best has sum_i a_i s_i n_i . grad f(x_i) = (s' K s)^(1/2), with K = B' M^-1 B
-for the functionals B of the sum. The leading eigenvector of K would be the signs, but for its focusing. So s is held
-fixed, up to one sign, on each of some hundred small patches: on these K is a small matrix, and the relaxed signs of its
-leading eigenvectors are rounded and improved by flips.
 """
 
 from __future__ import annotations
@@ -32,7 +24,6 @@ from functools import cached_property
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.csgraph import dijkstra
 from scipy.sparse.linalg import LinearOperator, eigsh, lobpcg
 from scipy.spatial import cKDTree
 from sklearn.exceptions import ConvergenceWarning
@@ -49,17 +40,8 @@ _FLAT = 1e-9  # extent along the last axis over the first, of points on a line o
 _BLOCK = 4  # vectors iterated at once, for the first of them
 _EIGEN_STEPS, _EIGEN_TOL, _ACCEPTED = 80, 1e-5, 10.0
 _EIGEN_TOL_BELOW = 1e-6  # of the bound
-_ITERATED = 5000  # functions, in space, from which on nothing is factorised
 _MOST_POINTS = 100_000  # more are of no use to so coarse a grid: a part of them is taken
-_PATCHES = 256
-_PATCH_POINTS = 6  # on average, at least
-_SMOOTHNESS, _TOLERANCE = 0.003, 0.01  # lambda and h
-_NEIGHBOURS = 10
-_EDGE_COST = 0.02
-_VECTORS, _RESTARTS, _FINALISTS = 8, 200, 8
-_RESOLVED = 1.5  # spacing of the points in cells, from which on the grid resolves single points
-_ROUNDS = 20
-_WEAK = 1e-12
+_ITERATED = 5000  # functions, in space, from which on nothing is factorised
 
 
 @dataclass(frozen=True)
@@ -170,7 +152,7 @@ def eigen_surface(
     array([-1., -1.,  1.,  1.])
     """
     points = check_points(points)
-    points = points[_some_rows(len(points))]
+    points = points[some_rows(len(points))]
     _check_weights(smoothness, energy_weight, gradient_weight, order, unit)
     if equalise and not gradient_weight > 0:
         raise ValueError(f"equalise={equalise} needs a positive gradient_weight, got {gradient_weight!r}.")
@@ -231,7 +213,7 @@ def unit_gradient_system(forms: Forms, smoothness: float, gradient_weight: float
 
 def as_surface(forms: Forms, coef: np.ndarray, order: int) -> Field:
     """The function in the user's units, with a mean slope of 1, positive on the border of the box."""
-    edge = _edge_mean(forms.basis, coef)
+    edge = edge_mean(forms.basis, coef)
     size = forms.basis.box.scale[0]
     return forms.basis.field(np.where(edge < 0, -1.0, 1.0) * coef * size / _mean_slope(forms, coef), order)
 
@@ -249,154 +231,9 @@ def sign_share(field: Field, points: np.ndarray, step: float, normals: np.ndarra
 # -- signs of normals ----------------------------------------------------------------------------------------------
 
 
-def orient_by_eigenvector(
-    points: np.ndarray, normals: np.ndarray, *, cells: int | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Signs that turn unsigned normals outwards, found from all points at once.
-
-    Parameters
-    ----------
-    points, normals : arrays (n, d), d = 2 or 3
-    cells : int, optional
-        Of the grid, along the longest side of the data.
-
-    Returns
-    -------
-    signs : array (n,)
-        -1 or 1.
-    confidence : array (n,)
-        In [0, 1]: how long the gradient of the fitted function is along the signed normal, 0 if it disagrees. Details
-        much finer than the grid get little.
-    """
-    points = check_points(points)
-    normals = _check_normals(normals, points)
-    rows = _some_rows(len(points))
-    signs, slopes = _oriented(points[rows], normals[rows], cells_for(points, cells))
-    if len(rows) < len(points):
-        nearest = cKDTree(points[rows]).query(points)[1]
-        agree = np.einsum("ij,ij->i", normals, normals[rows][nearest])
-        signs, slopes = signs[nearest] * np.where(agree < 0, -1.0, 1.0), slopes[nearest] * np.abs(agree)
-    return signs, np.clip(slopes, 0.0, 1.0)
-
-
-def _oriented(points: np.ndarray, normals: np.ndarray, cells: int) -> tuple[np.ndarray, np.ndarray]:
-    forms = Forms.of(points, cells)
-    basis, area = forms.basis, forms.area
-    along = sparse.csr_array(
-        sum(sparse.diags_array(normals[:, a]) @ gradient for a, gradient in enumerate(forms.gradients))
-    )
-    matrix = sparse.csr_array(forms.data / _TOLERANCE**2 + forms.slopes + _SMOOTHNESS * basis.energy(2))
-    inverse = approximate_inverse(basis, matrix)
-    patch, signs = patches(points, normals, max(min(_PATCHES, len(points) // _PATCH_POINTS), 1))
-    members = sparse.csr_array((area * signs, (np.arange(len(points)), patch)))
-    functionals = (along.T @ members).toarray()
-    coupling = functionals.T @ inverse(functionals)
-    signs = signs * best_signs((coupling + coupling.T) / 2)[patch]
-    spacing = np.median(area) ** (1.0 / (points.shape[1] - 1))
-    coef = None
-    for _ in range(_ROUNDS):
-        coef = conjugate_gradients(matrix, along.T @ (area * signs), inverse, coef, tol=1e-3)
-        slopes = along @ coef
-        wrong = slopes * signs < 0
-        if not wrong.any() or spacing < _RESOLVED * basis.box.spacing:
-            break
-        signs = np.where(wrong, -signs, signs)
-    outwards = 1.0 if _edge_mean(basis, coef) >= 0 else -1.0
-    return outwards * signs, signs * slopes
-
-
-def _some_rows(n: int) -> np.ndarray:
+def some_rows(n: int) -> np.ndarray:
+    """Rows of at most so many points that a coarse grid can use, the same ones each time."""
     return np.sort(np.random.default_rng(0).permutation(n)[:_MOST_POINTS])
-
-
-def patches(points: np.ndarray, normals: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The points divided into patches around far apart ones, and signs that make normals agree within each.
-
-    A point belongs to the patch that reaches it most easily, from neighbour to neighbour: where normals are alike, and
-    across them. Parts without a seed of their own make patches too.
-    """
-    n = len(points)
-    distance, near = cKDTree(points).query(points, k=min(_NEIGHBOURS + 1, n))
-    one, other = np.repeat(np.arange(n), near.shape[1] - 1), near[:, 1:].ravel()
-    steps = (points[other] - points[one]) / np.maximum(distance[:, 1:].ravel(), np.finfo(float).tiny)[:, None]
-    turn = 1.0 - np.abs(np.einsum("ij,ij->i", normals[one], normals[other]))
-    lift = np.maximum(*(np.einsum("ij,ij->i", steps, normals[end]) ** 2 for end in (one, other)))
-    cost = sparse.csr_array((turn + lift + _EDGE_COST, (one, other)), shape=(n, n))
-    cost = cost.maximum(cost.T)
-    parts = sparse.csgraph.connected_components(cost, directed=False)[1]
-    seeds = np.union1d(_far_apart(points, count), np.unique(parts, return_index=True)[1])
-    far, before, _ = dijkstra(cost, directed=False, indices=seeds, return_predecessors=True, min_only=True)
-    patch, signs = np.empty(n, dtype=np.int64), np.ones(n)
-    patch[seeds] = np.arange(len(seeds))
-    agree = np.where(np.einsum("ij,ij->i", normals, normals[np.maximum(before, 0)]) < 0, -1.0, 1.0)
-    for point in np.argsort(far, kind="stable"):
-        parent = before[point]
-        if parent >= 0:
-            patch[point], signs[point] = patch[parent], signs[parent] * agree[point]
-    return patch, signs
-
-
-def best_signs(coupling: np.ndarray) -> np.ndarray:
-    """Signs s with a large s' coupling s: those of merged pairs, roundings of leading eigenvectors and of their
-    mixtures; improved by flips of single ones, and the best of them by flips of clusters too.
-    """
-    scale = np.sqrt(np.maximum(np.diag(coupling), np.finfo(float).tiny))
-    values, vectors = np.linalg.eigh(coupling / scale / scale[:, None])
-    values, vectors = values[::-1][:_VECTORS], vectors[:, ::-1][:, :_VECTORS]
-    mixtures = np.random.default_rng(0).standard_normal((_RESTARTS, len(values))) * np.maximum(values, 0.0)
-    merged, clusters = _merged(coupling)
-    pairs = coupling - np.diag(np.diag(coupling))
-    starts = np.concatenate([merged[None], vectors.T, mixtures @ vectors.T])
-    found = np.unique([_flipped(pairs, np.where(start < 0, -1.0, 1.0)) for start in starts], axis=0)
-    best = found[np.argsort(np.einsum("si,ij,sj->s", found, pairs, found, optimize=True))[-_FINALISTS:]]
-    final = [_flipped_by_clusters(pairs, signs, clusters) for signs in best]
-    return final[int(np.argmax([signs @ pairs @ signs for signs in final]))]
-
-
-def _flipped(pairs: np.ndarray, signs: np.ndarray) -> np.ndarray:
-    """Signs after single flips, the best one first, as long as one helps."""
-    force, least = pairs @ signs, _WEAK * np.abs(pairs).max()
-    while True:
-        gain = -signs * force
-        worst = int(np.argmax(gain))
-        if gain[worst] <= least:
-            return signs
-        signs[worst] *= -1.0
-        force += 2.0 * signs[worst] * pairs[:, worst]
-
-
-def _flipped_by_clusters(pairs: np.ndarray, signs: np.ndarray, clusters: np.ndarray) -> np.ndarray:
-    least = _WEAK * np.abs(pairs).max()
-    while len(clusters):
-        turned = signs[:, None] * pairs * signs
-        within = np.einsum("ci,ci->c", clusters @ turned, clusters)
-        gain = within - clusters @ turned.sum(axis=1)
-        worst = int(np.argmax(gain))
-        if gain[worst] <= least:
-            break
-        signs = _flipped(pairs, np.where(clusters[worst] > 0, -signs, signs))
-    return signs
-
-
-def _merged(coupling: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Signs from merging the two most clearly coupled clusters again and again; and the clusters, (count, n)."""
-    n = len(coupling)
-    signs, members, sums = np.ones(n), np.eye(n), coupling.copy()
-    alive, clusters = np.ones(n, dtype=bool), []
-    for _ in range(n - 1):
-        scale = np.sqrt(np.maximum(np.diag(sums), np.finfo(float).tiny))
-        strength = np.abs(sums) / scale / scale[:, None]
-        strength[~alive] = strength[:, ~alive] = -1.0
-        np.fill_diagonal(strength, -1.0)
-        one, other = np.unravel_index(int(np.argmax(strength)), strength.shape)
-        turn = -1.0 if sums[one, other] < 0 else 1.0
-        signs[members[other] > 0] *= turn
-        sums[one] += turn * sums[other]
-        sums[:, one] += turn * sums[:, other]
-        members[one] += members[other]
-        alive[other] = False
-        clusters.append(members[one].copy())
-    return signs, np.array(clusters[:-1]).reshape(-1, n)
 
 
 def plane_normals(points: np.ndarray, k: int | None = None) -> np.ndarray:
@@ -405,16 +242,6 @@ def plane_normals(points: np.ndarray, k: int | None = None) -> np.ndarray:
     near = points[cKDTree(points).query(points, k=k)[1]]
     near = near - near.mean(axis=1, keepdims=True)
     return np.linalg.eigh(np.einsum("nki,nkj->nij", near, near))[1][:, :, 0]
-
-
-def _far_apart(points: np.ndarray, count: int) -> np.ndarray:
-    """Points of which each is as far as possible from those before it."""
-    chosen = [0]
-    distance = np.linalg.norm(points - points[0], axis=1)
-    for _ in range(count - 1):
-        chosen.append(int(distance.argmax()))
-        distance = np.minimum(distance, np.linalg.norm(points - points[chosen[-1]], axis=1))
-    return np.unique(chosen)
 
 
 # -- eigenvectors --------------------------------------------------------------------------------------------------
@@ -470,7 +297,7 @@ def _spectral_bound(matrix: sparse.csr_array, basis: GridBasis, unit: str) -> fl
     return 1.05 * float(eigsh(matrix, **options)[0])
 
 
-def _edge_mean(basis: GridBasis, coef: np.ndarray) -> float:
+def edge_mean(basis: GridBasis, coef: np.ndarray) -> float:
     """The mean coefficient of the functions at the border of the box."""
     inner = np.zeros(basis.shape, dtype=bool)
     inner[(slice(basis.degree, -basis.degree),) * basis.dimension] = True
@@ -509,16 +336,6 @@ def check_points(points) -> np.ndarray:
         kind = "line" if points.shape[1] == 2 or extents[1] <= _FLAT * extents[0] else "plane"
         raise ValueError(f"points all lie on a {kind}: nothing tells an inside from an outside.")
     return points
-
-
-def _check_normals(normals, points: np.ndarray) -> np.ndarray:
-    normals = np.asarray(normals, dtype=float)
-    if normals.shape != points.shape:
-        raise ValueError(f"normals must have the shape of points, {points.shape}, got {normals.shape}.")
-    lengths = np.linalg.norm(normals, axis=1)
-    if not (np.isfinite(lengths).all() and (lengths > 0).all()):
-        raise ValueError("normals must be finite and not zero: leave out the points that have none.")
-    return normals / lengths[:, None]
 
 
 def _check_weights(smoothness, energy_weight, gradient_weight, order, unit) -> None:
