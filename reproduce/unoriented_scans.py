@@ -48,7 +48,6 @@ def main() -> None:
         titles.append(f"{name}, {len(points)} points")
     path = chosen.output / "unoriented_scans.png"
     side_by_side([*above, *below], [*titles, *["surface"] * len(titles)], path, columns=len(titles))
-    print(path)
 
 
 if __name__ == "__main__":

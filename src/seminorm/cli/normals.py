@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--neighbours", type=options.count, metavar="K", help="of each point (default: from the noise)")
     parser.add_argument(
-        "--sensor", type=options.vector, metavar="X,Y,Z", help="where the points were measured from: normals look there"
+        "--sensor", type=options.place, metavar="X,Y,Z", help="where the points were measured from: normals look there"
     )
     parser.add_argument("--planes", action="store_true", help="fit planes to the neighbours, instead of quadrics")
     parser.add_argument("--confidence", action="store_true", help="write how sure each normal is, too, in [0, 1]")
@@ -39,10 +39,15 @@ def run(arguments: argparse.Namespace) -> int:
     clock = Clock()
     progress = not arguments.quiet and sys.stderr.isatty()
     with shown_warnings(), threads(arguments.threads), clock.stage("all"):
+        from .._compilation import announce_compilation
+        from ..surfaces import _neighbourhoods, _orientation
         from ..surfaces.cloud import PointCloud
         from ..surfaces.files import read_points, write_points
         from ..surfaces.normals import estimate_normals
 
+        if not arguments.quiet:
+            loops = [_neighbourhoods.fit_neighbourhoods, _orientation.edge_agreement]
+            announce_compilation(loops, lambda message: print(message, file=sys.stderr, flush=True))
         found = estimate_normals(
             read_points(arguments.points),
             arguments.neighbours,

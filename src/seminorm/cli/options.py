@@ -114,6 +114,14 @@ def vector(text: str) -> Triple:
     return triple
 
 
+def place(text: str) -> Triple:
+    """A point in space."""
+    triple = _triple(text)
+    if triple is None:
+        raise argparse.ArgumentTypeError(f"must be three numbers with commas between them, got {text!r}")
+    return triple
+
+
 def _triple(text: str) -> Triple | None:
     try:
         triple = tuple(float(word) for word in text.split(","))

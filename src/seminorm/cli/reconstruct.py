@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     fit.add_argument("--order", type=int, choices=(2, 3), help="of the derivatives that measure roughness")
     fit.add_argument("--fast", action="store_true", help="order 2 and cells twice as wide, unless these are given")
     fit.add_argument(
-        "--sensor", type=options.vector, metavar="X,Y,Z", help="where points without normals were measured from"
+        "--sensor", type=options.place, metavar="X,Y,Z", help="where points without normals were measured from"
     )
     fit.add_argument("--confidence", action="store_true", help="count points by the lengths of their normals")
     mesh = parser.add_argument_group("mesh")
@@ -109,7 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
         if not arguments.quiet:
             if cloud.normals is None:
                 print("the points have no normals: estimating them", file=sys.stderr)
-            _announce(arguments)
+            _announce(arguments, cloud.normals is None)
         with clock.stage("reconstruct"):
             surface = reconstruct(cloud, verbose=progress, **_fit_options(arguments))
         clock.split("reconstruct", surface.details["seconds"])
@@ -201,11 +201,16 @@ def _mesh_options(arguments: argparse.Namespace) -> dict:
     return {name: value for name, value in wanted.items() if value is not None}
 
 
-def _announce(arguments: argparse.Namespace) -> None:
+def _announce(arguments: argparse.Namespace, without_normals: bool) -> None:
     """Say so if the compiler has to work first, which takes long and happens once on a machine."""
     from .._compilation import announce_compilation
 
-    announce_compilation(_compiled(arguments), lambda message: print(message, file=sys.stderr, flush=True))
+    loops = _compiled(arguments)
+    if without_normals:
+        from ..surfaces import _neighbourhoods
+
+        loops.append(_neighbourhoods.fit_neighbourhoods)
+    announce_compilation(loops, lambda message: print(message, file=sys.stderr, flush=True))
 
 
 def _compiled(arguments: argparse.Namespace) -> list:
