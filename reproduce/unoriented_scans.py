@@ -18,7 +18,7 @@ SCANS = {
     "bimba": Model("ipsr_bimba", (-0.3, -0.1, -1.0)),
     "kitten": Model("cgal_kitten", (0.3, -0.15, -1.0)),
     "torus": Model("gcno_BS_4000_torus", (0.3, -0.8, -1.0)),
-    "bunny": Model("pgr_bunny_20000", (0.25, -0.15, -1.0)),
+    "bunny": Model("pgr_bunny_20000", (0.25, 1.0, -0.15), (0.0, 0.0, 1.0)),
 }
 
 

@@ -78,6 +78,7 @@ def test_duplicates_change_little():
     assert twice.is_watertight and abs(twice.volume - 4 / 3 * np.pi) < 0.05
 
 
+@pytest.mark.filterwarnings("ignore:40 of 40 points have NaN")
 @pytest.mark.parametrize(
     "points, message",
     [
