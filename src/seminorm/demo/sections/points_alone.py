@@ -16,7 +16,7 @@ from ..page import Code, Paragraph, Picture, Section, Table, number
 
 _POINTS, _RADIUS, _NOISE = 6000, 0.42, 0.015
 _SIZE = 480, 400
-_CLOSER = 0.68  # what the picture shows, of the box around the knot
+_CLOSER = 0.78  # what the picture shows, of the box around the knot
 
 
 def tie(points):
