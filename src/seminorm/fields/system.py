@@ -7,6 +7,7 @@ preconditioner (BPX), whose number of steps does not grow with the depth.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from functools import cache
 from itertools import product
 from typing import NamedTuple
@@ -106,7 +107,7 @@ class Preconditioner(NamedTuple):
         return z
 
 
-class Equations:
+class Equations(ABC):
     """Normal equations of all levels of a tree: preconditioned and solved here, applied by the classes below it.
 
     Attributes
@@ -129,13 +130,13 @@ class Equations:
                 with threads_for(sums[own].size):
                     loops.add_to_parents(sums, own.start, own.stop, tree.links, tree.layout)
 
+    @abstractmethod
     def apply(self, x: np.ndarray, alpha: float) -> np.ndarray:
         """(alpha energy + data) x, for coefficients of all levels."""
-        raise NotImplementedError
 
+    @abstractmethod
     def data_diagonal(self) -> np.ndarray:
         """Diagonal of the data part, on the leaves."""
-        raise NotImplementedError
 
     def preconditioner(self, alpha: float) -> Preconditioner:
         """For one alpha; the last one is kept."""

@@ -16,6 +16,8 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.polynomial.legendre import leggauss
 
+from .transforms import sphere_area
+
 MAX_ORDER = 3
 _KNOTS = np.array([0.0, 0.5, 1.0])
 _LINE_KNOTS = np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
@@ -237,7 +239,7 @@ def _integrated(R: float, s: float, dimension: int, order: int) -> float:
     product *= 0.5 * (r * r + q * q - R * R) if order % 2 else r * q
     inner = np.einsum("ij,ij->i", product * np.sin(2.0 * phi) ** (dimension - 2), phi_weights)
     height = 0.5 * np.sqrt(excess * (excess + 2.0 * R))
-    return _sphere_area(dimension - 1) * float(np.sum(weights * height ** (dimension - 3) * inner))
+    return sphere_area(dimension - 1) * float(np.sum(weights * height ** (dimension - 3) * inner))
 
 
 def _radial_factor(t: np.ndarray, dimension: int, order: int) -> np.ndarray:
@@ -290,7 +292,7 @@ def _concentric(s: float, dimension: int, order: int) -> float:
     half = 0.5 * np.diff(ends)[:, None]
     r = ends[:-1, None] + half * (1.0 + nodes)
     product = _radial_factor(r, dimension, order) * _radial_factor(r / s, dimension, order) / s**order
-    return _sphere_area(dimension) * float(np.sum(half * weights * product * r ** (dimension - 1)))
+    return sphere_area(dimension) * float(np.sum(half * weights * product * r ** (dimension - 1)))
 
 
 def _graded_cells(low: float, high: float, singular: np.ndarray) -> np.ndarray:
@@ -368,8 +370,3 @@ def _table(s: float, dimension: int, order: int) -> Callable[[np.ndarray], np.nd
 @lru_cache(maxsize=8)
 def _gauss(count: int) -> tuple[np.ndarray, np.ndarray]:
     return leggauss(count)
-
-
-def _sphere_area(dimension: int) -> float:
-    """Area of the unit sphere in R^d (2 for d = 1)."""
-    return 2.0 * math.pi ** (0.5 * dimension) / math.gamma(0.5 * dimension)

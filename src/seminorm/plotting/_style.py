@@ -4,11 +4,13 @@ pictures share.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .._extras import require
+from ..kernels import Kernel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,6 +41,15 @@ def plane_bounds(bounds) -> tuple[float, float, float, float]:
             f"bounds must be (xmin, xmax, ymin, ymax) with xmin < xmax and ymin < ymax, or two corners, got {bounds!r}."
         )
     return float(low[0]), float(high[0]), float(low[1]), float(high[1])
+
+
+def by_label(kernels) -> dict[str, Kernel]:
+    """Kernels under their labels: one, several, or a mapping; without labels the ``repr`` of each serves."""
+    if not isinstance(kernels, Mapping):
+        kernels = {repr(kernel): kernel for kernel in ([kernels] if isinstance(kernels, Kernel) else kernels)}
+    if not kernels:
+        raise ValueError("kernels must have at least one kernel, got none.")
+    return dict(kernels)
 
 
 def line_points(X, name: str = "x") -> np.ndarray:

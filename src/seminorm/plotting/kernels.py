@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..kernels import Kernel
-from ._style import CYCLE, DASHES, axes_or_new, line_points
+from ._style import CYCLE, DASHES, axes_or_new, by_label, line_points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,8 +35,7 @@ def plot_kernels(kernels: Kernel | Iterable[Kernel] | Mapping[str, Kernel], r=No
     >>> from seminorm.plotting import plot_kernels
     >>> ax = plot_kernels([Gaussian(), Matern(1.5)])
     """
-    if not isinstance(kernels, Mapping):
-        kernels = {repr(kernel): kernel for kernel in ([kernels] if isinstance(kernels, Kernel) else kernels)}
+    kernels = by_label(kernels)
     r = np.linspace(0.0, 3.0, 301) if r is None else line_points(r, "r")
     ax = axes_or_new(ax)
     for i, (label, kernel) in enumerate(kernels.items()):

@@ -13,7 +13,7 @@ from .._extras import require
 from ..kernels import Kernel, SpectralMixture
 from ..operators.circle import fourier_coefficients, period_of
 from ..operators.spectra import is_radial, operator_of, profile_of, spectrum
-from ._style import BLUE, CYCLE, DASHES, GREY, INK, axes_or_new, line_points
+from ._style import BLUE, CYCLE, DASHES, GREY, INK, axes_or_new, by_label, line_points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -107,7 +107,7 @@ def plot_filters(kernels: Kernels, omega=None, dimension: int = 1, ax: Axes | No
     >>> from seminorm.plotting import plot_filters
     >>> ax = plot_filters([BSpline(3), Gaussian(0.6)])
     """
-    views = {label: _view(kernel, dimension) for label, kernel in _by_label(kernels).items()}
+    views = {label: _view(kernel, dimension) for label, kernel in by_label(kernels).items()}
     if omega is None:
         omega, logarithmic = _common_frequencies(list(views.values()))
     else:
@@ -153,7 +153,7 @@ def plot_impulse(kernels: Kernels, alpha: float | Iterable[float] = 0.1, x=None,
     """
     from ..estimators.smoother import Smoother  # here, because estimators load the compiler
 
-    named = _by_label(kernels)
+    named = by_label(kernels)
     alphas = [alpha] * len(named) if np.ndim(alpha) == 0 else list(alpha)
     if len(alphas) != len(named):
         raise ValueError(f"alpha must be one number, or one for each of {len(named)} kernels, got {len(alphas)}.")
@@ -335,14 +335,6 @@ def _view(kernel: Kernel, dimension: int) -> _LineView | _CircleView:
     if not isinstance(kernel, Kernel):
         raise TypeError(f"kernel must be a kernel of seminorm such as Gaussian(), got {kernel!r}.")
     return (_CircleView if period_of(kernel) is not None else _LineView)(kernel, dimension)
-
-
-def _by_label(kernels: Kernels) -> dict[str, Kernel]:
-    if not isinstance(kernels, Mapping):
-        kernels = {repr(kernel): kernel for kernel in ([kernels] if isinstance(kernels, Kernel) else kernels)}
-    if not kernels:
-        raise ValueError("kernels must have at least one kernel, got none.")
-    return dict(kernels)
 
 
 def _last_seen(seen: Callable) -> float:

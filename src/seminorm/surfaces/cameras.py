@@ -7,6 +7,7 @@ pictures of any shape.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from itertools import product
 
@@ -18,7 +19,7 @@ DEFAULT_DIRECTION = (-0.55, 0.75, -0.42)
 
 
 @dataclass(frozen=True, eq=False)
-class Camera:
+class Camera(ABC):
     """What cameras share: a place and three orthonormal directions.
 
     Attributes
@@ -75,17 +76,17 @@ class Camera:
         x, y = np.meshgrid(np.arange(width) + 0.5, np.arange(height) + 0.5)
         return self.rays_through(np.column_stack([x.ravel(), y.ravel()]), (width, height))
 
+    @abstractmethod
     def rays_through(self, pixels: np.ndarray, size: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
         """Origins and unit directions of the rays through given pixel coordinates (n, 2)."""
-        raise NotImplementedError
 
     def project(self, X, size: tuple[int, int]) -> np.ndarray:
         """Pixel coordinates of points, (n, 2); NaN for points behind a perspective camera."""
         return self.project_with_depth(X, size)[0]
 
+    @abstractmethod
     def project_with_depth(self, X, size: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
         """Pixel coordinates (n, 2) of points, and their depths (n,) along the direction of the camera."""
-        raise NotImplementedError
 
     def depth(self, X) -> np.ndarray:
         """Distances along the direction of the camera, (n,)."""

@@ -71,7 +71,7 @@ class Implicit:
     thread_safe: bool = True
 
     def _jet(self, X: np.ndarray, order: int) -> tuple[np.ndarray, ...]:
-        raise NotImplementedError(f"{type(self).__name__} must supply _jet(X, order).")
+        raise TypeError(f"{type(self).__name__} does not define its values: shapes supply _jet(X, order).")
 
     def jet(self, X, order: int = 2) -> tuple[np.ndarray, ...]:
         """Values (n,), gradients (n, d) and Hessians (n, d, d) in one go, up to the order 0, 1 or 2."""
