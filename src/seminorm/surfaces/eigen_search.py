@@ -145,7 +145,7 @@ def search_eigen_surface(
         coef = eigen_coefficients(forms, length, ratio * weight, weight, order=order, generalised=True)
         settings = [(True, 1.0, coef)]
         if tuple(excesses):
-            critical = _ratio(forms, coef, length, ratio * weight, weight, order)
+            critical = critical_factor(forms, coef, length, ratio * weight, weight, order)
             factors = [excess * critical for excess in excesses]
             settings = [(False, f, _difference(forms, length, ratio, f * weight, order)) for f in factors]
         for generalised, factor, found in settings:
@@ -196,7 +196,7 @@ def zero_set(field: Field, per_cell: int) -> np.ndarray:
     return np.concatenate(found)
 
 
-def _ratio(forms: Forms, coef, smoothness, energy_weight, gradient_weight, order: int) -> float:
+def critical_factor(forms: Forms, coef, smoothness, energy_weight, gradient_weight, order: int) -> float:
     """The first two terms of (4.14) over the last two."""
     basis = forms.basis
     rough = forms.data + smoothness ** (2 * order - 1) * basis.energy(order)
