@@ -2,8 +2,8 @@
 against scikit-learn's Gaussian process with a Gaussian kernel and noise, both fitted by its likelihood.
 
 Random functions with a given spectrum, 150 points of the line (a band around 25) or 250 of the plane (a ring around 12,
-or a smooth field), with noise of standard deviation 0.3. Printed are root mean square errors at new points, the
-frequency that was found, and seconds.
+or a smooth field), dense or only a few a wave, with noise of standard deviation 0.3. Printed are root mean square
+errors at new points, the frequency that was found, and seconds.
 
     python benchmarks/spectrum_matching.py [--draws 6]
 """
@@ -24,7 +24,14 @@ from seminorm.operators import match_spectrum
 
 NOISE, WAVES = 0.3, 400
 SCALES = np.geomspace(0.01, 1.0, 13)
-CASES = {"band, line": (1, 150, 25.0, 1.0), "ring, plane": (2, 250, 12.0, 1.0), "smooth, plane": (2, 250, 0.0, 5.0)}
+# dimension, points, side of the box, frequency, width of the band
+CASES = {
+    "band, dense": (1, 150, 1.0, 25.0, 1.0),
+    "band, sparse": (1, 150, 8.0, 25.0, 1.0),
+    "ring, dense": (2, 250, 1.0, 12.0, 1.0),
+    "ring, sparse": (2, 250, 2.5, 12.0, 1.0),
+    "smooth, plane": (2, 250, 1.0, 0.0, 5.0),
+}
 
 
 def random_function(dimension: int, frequency: float, width: float, rng: np.random.Generator):
@@ -57,12 +64,12 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=6)
     draws = parser.parse_args().draws
     warnings.simplefilter("ignore")
-    for name, (dimension, n, frequency, width) in CASES.items():
+    for name, (dimension, n, side, frequency, width) in CASES.items():
         rows = {}
         for seed in range(draws):
             rng = np.random.default_rng(seed)
             f = random_function(dimension, frequency, width, rng)
-            X, new = rng.random((n, dimension)), rng.random((1000, dimension))
+            X, new = side * rng.random((n, dimension)), side * rng.random((1000, dimension))
             y, truth = f(X) + NOISE * rng.standard_normal(n), f(new)
             for method in (matched, gaussian, peer):
                 start = time.perf_counter()
