@@ -1,15 +1,16 @@
-# `make demo` and `make test` do everything on a fresh machine with Python 3.11+, make and pip.
+# Every target works on a fresh machine with Python 3.11+, make and pip: it sets up .venv first.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-# real scans and other development data, where they are: some sections of the demo and some tests use them
+# data and tools for development, where they are at hand: tests, benchmarks and some sections of the page use them
 ifneq ($(wildcard ../shared/data),)
 export SEMINORM_DATA ?= $(abspath ../shared/data)
+export SEMINORM_SURFBENCH ?= $(abspath ../shared/bench/surfbench.py)
 endif
 
-.PHONY: demo test lint bench reproduce pictures clean
+.PHONY: demo quick test lint bench reproduce pictures clean
 
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("seminorm needs Python 3.11 or newer: make PYTHON=python3.11 ...") if sys.version_info < (3, 11) else None'
@@ -18,7 +19,10 @@ $(STAMP): pyproject.toml
 	touch $(STAMP)
 
 demo: $(STAMP)
-	$(BIN)/seminorm demo
+	$(BIN)/python -m gallery
+
+quick: $(STAMP)
+	$(BIN)/python -m pytest -n auto -m "not slow" tests
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n auto
@@ -26,6 +30,7 @@ test: $(STAMP)
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy
 
 # each script runs us and the peer in one run and prints the ratio; use an idle machine
 bench: $(STAMP)
@@ -39,7 +44,7 @@ reproduce: $(STAMP)
 	done
 
 pictures: $(STAMP)
-	$(BIN)/python docs/make_pictures.py
+	$(BIN)/python -m docs.make_pictures
 
 clean:
-	rm -rf $(VENV) demo build dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -8,7 +8,7 @@ from scipy.linalg import eigh, lapack
 
 from seminorm.kernels import ThinPlate
 from seminorm.nullspace import Polynomials, project_kernel_matrix
-from seminorm.solvers.paths import BandPath
+from seminorm.solvers.linear.paths import BandPath
 
 N, ALPHAS = 5000, np.logspace(-6, 3, 62)
 rng = np.random.default_rng(0)

@@ -1,6 +1,6 @@
 """FieldSmoother: speed against dense, local and fast-multipole peers, growth with the number of points, memory.
 
-Five parts, all by default: dense (10^4 points, RBFInterpolator), neighbours (10^6 points, cKDTree), growth (10^5 to
+Five parts, all by default: dense (10^4 points, RBFInterpolator), neighbors (10^6 points, cKDTree), growth (10^5 to
 10^6 points in two and three dimensions), multipole (ferreus_rbf, if it is installed), disk (10^7 points in chunks
 from disk). The test function has waves of several lengths and noise of 5 % of its range, so that smoothing matters.
 """
@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from _datasets import without_peer
 from _memory import peak_of
 from _timing import best_times, report
 from scipy.interpolate import RBFInterpolator
@@ -55,7 +56,7 @@ def dense():
     print(f"{'errors':>28}: ours {rms(found['ours'], Z):.4f}, RBFInterpolator {rms(found['peer'], Z):.4f}")
 
 
-def neighbours():
+def neighbors():
     """A fit of 10^6 points against a tree of them and ten neighbours of each."""
     X, y = data(1_000_000)
     automatic = FieldSmoother().fit(X, y)
@@ -74,7 +75,7 @@ def neighbours():
 
 
 def growth():
-    """Seconds a point at 10^6 points, relative to 10^5; the depth grows with the points."""
+    """Seconds per point at 10^6 points, relative to 10^5; the depth grows with the points."""
     for d, depths in ((2, (7, 9)), (3, (4, 5))):
         seconds = {}
         for n, depth in zip((100_000, 1_000_000), depths, strict=True):
@@ -83,20 +84,22 @@ def growth():
             for name, model in ((f"depth {depth}", smoother), ("automatic depth", FieldSmoother(1e-4))):
                 times = best_times({"fit": lambda model=model, X=X, y=y: model.fit(X, y)}, repeats=2)
                 seconds[n, name.split()[0]] = times["fit"] / n
-                print(f"{f'{d}-D, {n} points, {name}':>40}: {times['fit']:7.2f} s, {model.field_.n_coef} coefficients")
+                print(
+                    f"{f'{d}-D, {n} points, {name}':>40}: {times['fit']:7.2f} s, {model.function_.n_coef} coefficients"
+                )
         for kind in ("depth", "automatic"):
             ratio = seconds[1_000_000, kind] / seconds[100_000, kind]
-            print(f"{f'{d}-D, {kind}: time a point':>40}: {ratio:7.2f} of that at 10^5 (at most 1: "
+            print(f"{f'{d}-D, {kind}: time per point':>40}: {ratio:7.2f} of that at 10^5 (at most 1: "
                   f"{'met' if ratio <= 1 else 'MISSED'})")  # fmt: skip
 
 
 def multipole():
-    """Against a fast-multipole thin plate that is told our alpha; our time includes choosing it."""
+    """Against a fast-multipole thin plate that is given our alpha; our time includes choosing it."""
     try:
         from ferreus_rbf import RBFInterpolator as Multipole
         from ferreus_rbf import interpolant_config as config
     except ImportError:
-        print("skipped: pip install ferreus_rbf")
+        print(without_peer("ferreus_rbf"))
         return
     Z = np.random.default_rng(1).random((20_000, 2))
     for n in (30_000, 100_000, 300_000):
@@ -126,7 +129,7 @@ def _fit_from_disk(folder, queue):
     start = time.perf_counter()
     growth = peak_of(lambda: smoother.fit(files))
     Z = np.random.default_rng(1).random((20_000, 2))
-    queue.put((growth, time.perf_counter() - start, smoother.field_.n_coef, rms(smoother.predict(Z), Z)))
+    queue.put((growth, time.perf_counter() - start, smoother.function_.n_coef, rms(smoother.predict(Z), Z)))
 
 
 def disk():
@@ -146,7 +149,7 @@ def disk():
     print(f"{'peak memory':>28}: {growth / 1e9:8.2f} GB (at most 4: {verdict})")
 
 
-PARTS = {part.__name__: part for part in (dense, neighbours, growth, multipole, disk)}
+PARTS = {part.__name__: part for part in (dense, neighbors, growth, multipole, disk)}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)

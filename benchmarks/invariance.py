@@ -3,8 +3,8 @@
 dtw: the matrix of warping distances of 300 series of length 270 (FiftyWords of the UCR archive, or random walks where
 it is not found) against aeon, dtaidistance and tslearn, each on all cores. The peers are imported by the interpreter
 named with ``--python``, in a process of their own that takes turns with this one; those it does not have are left out.
-tangent: the matrix of two-sided tangent distances of the 7291 training images of USPS (or as many smooth random ones),
-seven tangents, against the 64 products of such matrices, in single precision, that its inner products are.
+tangent: the matrix of two-sided tangent distances of the 7291 training images of USPS (or of smooth random ones), seven
+tangents, against the 64 products of such matrices, in single precision, that its inner products are.
 integration: the kernel averaged over 9 x 9 shifts of 300 padded images against the plain double sum over the 81 x 81
 pairs of shifts, each a matrix product.
 
@@ -14,19 +14,17 @@ pairs of shifts, each a matrix product.
 from __future__ import annotations
 
 import argparse
-import os
 import resource
 import subprocess
 import sys
 import tempfile
-from pathlib import Path
 
 import numpy as np
+from _datasets import arrays, exists, missing, without_peer
 from _timing import best_times, report
 from scipy.ndimage import gaussian_filter
 
-DATA = Path(os.environ.get("SEMINORM_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
-
+FIFTY_WORDS, USPS = "timeseries/ucr/FiftyWords.npz", "usps/usps.npz"
 WARPING_PEERS = """
 import sys, warnings
 import numpy as np
@@ -65,11 +63,9 @@ for line in sys.stdin:
 
 def fifty_words() -> np.ndarray:
     """300 series of length 270."""
-    file = DATA / "timeseries" / "ucr" / "FiftyWords.npz"
-    if file.is_file():
-        with np.load(file) as arrays:
-            return np.ascontiguousarray(arrays["X_train"][:300], dtype=np.float64)
-    print(f"random walks, since there is no {file}: set SEMINORM_DATA to the folder of the data")
+    if exists(FIFTY_WORDS):
+        return np.ascontiguousarray(arrays(FIFTY_WORDS)["X_train"][:300], dtype=np.float64)
+    print(f"random walks instead of the series. {missing(FIFTY_WORDS)}")
     walks = np.random.default_rng(0).standard_normal((300, 270)).cumsum(axis=1)
     return (walks - walks.mean(axis=1, keepdims=True)) / walks.std(axis=1, keepdims=True)
 
@@ -95,7 +91,8 @@ def dtw(arguments: argparse.Namespace) -> None:
         ours = DTW().pairwise(X)
         errors = {peer: np.abs(np.load(f"{folder}/{peer}.npy") - ours).max() for peer in peers}
     if not peers:
-        print(f"{'seminorm':>28}: {times['seminorm']:8.3f} s   ({arguments.python} has none of the peers)")
+        print(f"{'seminorm':>28}: {times['seminorm']:8.3f} s")
+        print(without_peer("aeon dtaidistance tslearn", arguments.python))
         return
     for peer in peers:
         print(f"{peer:>28}: {times[peer]:8.3f} s, {times[peer] / times['seminorm']:6.1f} times ours, ", end="")
@@ -105,11 +102,9 @@ def dtw(arguments: argparse.Namespace) -> None:
 
 def digits(n: int) -> np.ndarray:
     """Images of 16 x 16 pixels, flat."""
-    file = DATA / "usps" / "usps.npz"
-    if file.is_file():
-        with np.load(file) as arrays:
-            return arrays["X_train"][:n].astype(np.float64)
-    print(f"random images, since there is no {file}: set SEMINORM_DATA to the folder of the data")
+    if exists(USPS):
+        return arrays(USPS)["X_train"][:n].astype(np.float64)
+    print(f"random images instead of the digits. {missing(USPS)}")
     return gaussian_filter(np.random.default_rng(0).random((n, 16, 16)), (0, 2, 2)).reshape(n, -1)
 
 

@@ -1,4 +1,4 @@
-"""Signs of normals of points without any: the eigenvalue method of seed 004, signs on patches, the default, Open3D.
+"""Signs of normals of points without any: the eigenvalue method of Walder 2008, signs on patches, the default, Open3D.
 
 Points are sampled from meshes and tubes, clean and with noise of 0.25 % of the diagonal. Printed is the share of signs
 that are right, in per cent, and seconds: of (4.14) with weights 1.02 times the critical ones (which the ratio form
@@ -17,15 +17,17 @@ import subprocess
 import tempfile
 import time
 import warnings
-from pathlib import Path
 
 import numpy as np
-from points_alone import CURVES, FILES, NOISE, SHARED, tube
+from _datasets import exists, folder, missing
+from points_alone import CURVES, FILES, MESHES, NOISE, tube
 
-from seminorm.surfaces import Mesh, estimate_normals, read_mesh
-from seminorm.surfaces.eigen import Forms, as_surface, eigen_coefficients, plane_normals
-from seminorm.surfaces.eigen_orientation import orient_by_eigenvector
-from seminorm.surfaces.eigen_search import critical_factor
+from seminorm.clouds import estimate_normals
+from seminorm.files import read_mesh
+from seminorm.shapes import Mesh
+from seminorm.surfaces.eigen.method import Forms, as_surface, eigen_coefficients, plane_normals
+from seminorm.surfaces.eigen.orientation import orient_by_eigenvector
+from seminorm.surfaces.eigen.search import critical_factor
 
 SMOOTHNESS, WEIGHT, EXCESS, CELLS = 0.005, 3e-4, 1.02, 24
 OPEN3D = """
@@ -43,7 +45,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--shapes", nargs="+", default=["bunny", "armadillo", "torus", "knot"])
     parser.add_argument("--sizes", nargs="+", type=int, default=[2000, 20_000])
-    parser.add_argument("--data", type=Path, default=SHARED / "data" / "surfaces" / "meshes")
     parser.add_argument("--python", help="an interpreter with open3d")
     parser.add_argument("--million", action="store_true")
     arguments = parser.parse_args()
@@ -55,18 +56,21 @@ def main() -> None:
     names = [*["(4.14)", "ratio", "patches"] * (not arguments.million), "default", *["Open3D"] * bool(arguments.python)]
     print(f"{'case':>26} " + " ".join(f"{name:>16}" for name in names))
     for name in arguments.shapes[: 1 if arguments.million else None]:
+        if name in FILES and not exists(MESHES + FILES[name]):
+            print(missing(MESHES + FILES[name]))
+            continue
         for size in [10**6] if arguments.million else arguments.sizes:
             for noise in (0.0, NOISE):
-                points, truth = sample(mesh_of(name, arguments.data), size, noise)
+                points, truth = sample(mesh_of(name), size, noise)
                 cells = [row(m(points), truth, n == "Open3D") for n, m in zip(names, methods, strict=True)]
                 print(f"{name:>10} {size:8d} {noise:6g} " + " ".join(f"{cell:>16}" for cell in cells), flush=True)
 
 
-def mesh_of(name: str, data: Path) -> Mesh:
+def mesh_of(name: str) -> Mesh:
     if name in CURVES:
         mesh = Mesh(*tube(*CURVES[name]))
     else:
-        mesh = read_mesh(data / FILES[name])
+        mesh = read_mesh(folder() / MESHES / FILES[name])
         mesh = Mesh(mesh.vertices / np.linalg.norm(np.ptp(mesh.vertices, axis=0)), mesh.faces)
     return mesh if mesh.volume > 0 else Mesh(mesh.vertices, mesh.faces[:, ::-1])
 
@@ -92,7 +96,7 @@ def row(result: tuple[np.ndarray, float], truth: np.ndarray, either: bool) -> st
 def difference(points):
     start = time.perf_counter()
     forms = Forms.of(points, CELLS)
-    coef = eigen_coefficients(forms, SMOOTHNESS, 0.0, WEIGHT, generalised=True)
+    coef = eigen_coefficients(forms, SMOOTHNESS, 0.0, WEIGHT, generalized=True)
     factor = critical_factor(forms, coef, SMOOTHNESS, 0.0, WEIGHT, 2)
     coef = eigen_coefficients(forms, SMOOTHNESS, 0.0, EXCESS * factor * WEIGHT)
     return as_surface(forms, coef, 2).gradient(points), time.perf_counter() - start
@@ -101,7 +105,7 @@ def difference(points):
 def ratio(points):
     start = time.perf_counter()
     forms = Forms.of(points, CELLS)
-    coef = eigen_coefficients(forms, SMOOTHNESS, 0.0, WEIGHT, generalised=True)
+    coef = eigen_coefficients(forms, SMOOTHNESS, 0.0, WEIGHT, generalized=True)
     return as_surface(forms, coef, 2).gradient(points), time.perf_counter() - start
 
 
@@ -117,11 +121,11 @@ def default(points):
 
 
 def open3d(points, python: str):
-    with tempfile.TemporaryDirectory() as folder:
-        np.save(f"{folder}/points.npy", points)
-        words = [python, "-c", OPEN3D, f"{folder}/points.npy", f"{folder}/normals.npy"]
-        told = subprocess.run(words, check=True, capture_output=True, text=True).stdout
-        return np.load(f"{folder}/normals.npy"), float(told.split()[-1])
+    with tempfile.TemporaryDirectory() as place:
+        np.save(f"{place}/points.npy", points)
+        words = [python, "-c", OPEN3D, f"{place}/points.npy", f"{place}/normals.npy"]
+        said = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+        return np.load(f"{place}/normals.npy"), float(said.split()[-1])
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ that with true normals, or, on shapes whose topology the sampling settles, if it
 Mesh measures are those of a separate harness, surfbench.py; an interpreter with open3d, trimesh and scipy runs this:
 
     PYTHON_WITH_OPEN3D benchmarks/points_alone.py [--meshes bunny torus ...] [--sizes 2000 20000 170000] [--seeds 3]
-                                                  [--harness surfbench.py] [--data FOLDER] [--seminorm COMMAND]
+                                                  [--harness surfbench.py] [--seminorm COMMAND]
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,9 +25,9 @@ import time
 from pathlib import Path
 
 import numpy as np
+from _datasets import exists, folder, harness, has_package, missing, without_peer
 
-ROOT = Path(__file__).resolve().parents[1]
-SHARED = ROOT.parent / "shared"
+MESHES = "surfaces/meshes/"  # in the folder of the data
 FILES = {
     "bunny": "bunny_hr_odedstein.ply",
     "armadillo": "armadillo_43k.ply",
@@ -50,29 +51,38 @@ o3d.io.write_triangle_mesh(sys.argv[2], mesh)
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    beside = shutil.which("seminorm", path=str(Path(sys.executable).parent)) or "seminorm"
     parser.add_argument("--meshes", nargs="+", default=["bunny", "torus", "knot", "armadillo", "fertility"])
     parser.add_argument("--sizes", nargs="+", type=int, default=[2000, 20_000, 170_000])
     parser.add_argument("--conditions", nargs="+", default=list(CONDITIONS), choices=CONDITIONS)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--harness", type=Path, default=SHARED / "bench" / "surfbench.py")
-    parser.add_argument("--data", type=Path, default=SHARED / "data" / "surfaces" / "meshes")
-    parser.add_argument("--seminorm", default=str(ROOT / ".venv" / "bin" / "seminorm"))
+    parser.add_argument("--harness", type=Path, help="default: what SEMINORM_SURFBENCH names")
+    parser.add_argument("--seminorm", default=beside, help="the command (default: %(default)s)")
     parser.add_argument("--no-peer", action="store_true")
     arguments = parser.parse_args()
-    harness = load(arguments.harness)
+    program = harness(arguments.harness)
+    for package in ("trimesh", *["open3d"] * (not arguments.no_peer)):
+        if not has_package(package):
+            print(without_peer(package))
+            return
+    measures = load(program)
     methods = ["alone", "normals", *([] if arguments.no_peer else ["open3d"])]
     rows = []
     print(f"{'case':>28} " + " ".join(f"{m:>9} {'s':>6}" for m in methods) + "   ratio  notes", flush=True)
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as place:
         for name in arguments.meshes:
-            truth = shape(harness, name, arguments.data)
+            if name in FILES and not exists(MESHES + FILES[name]):
+                print(missing(MESHES + FILES[name]))
+                continue
+            truth = shape(measures, name)
             for size in arguments.sizes:
                 for condition in arguments.conditions:
                     for seed in range(arguments.seeds):
-                        case = make(truth, harness, size, condition, seed, Path(folder))
-                        row = {m: run(m, case, Path(folder), arguments.seminorm, harness, truth) for m in methods}
+                        case = make(truth, size, condition, seed, Path(place))
+                        row = {m: run(m, case, Path(place), arguments.seminorm, measures, truth) for m in methods}
                         rows.append((size, row, report(name, size, condition, seed, row)))
-    summary(rows, methods)
+    if rows:
+        summary(rows, methods)
 
 
 def load(path: Path):
@@ -82,14 +92,14 @@ def load(path: Path):
     return module
 
 
-def shape(harness, name: str, data: Path):
+def shape(measures, name: str):
     if name in FILES:
-        surface = harness.Surface.load(data / FILES[name], normalise=True)
+        surface = measures.Surface.load(folder() / MESHES / FILES[name], normalise=True)
     else:
-        surface = harness.Surface(*tube(*CURVES[name]))
+        surface = measures.Surface(*tube(*CURVES[name]))
     a, b, c = (surface.v[surface.f[:, k]] for k in range(3))
     if np.einsum("ij,ij->", a, np.cross(b, c)) < 0:  # turned inside out
-        surface = harness.Surface(surface.v, surface.f[:, ::-1])
+        surface = measures.Surface(surface.v, surface.f[:, ::-1])
     return surface
 
 
@@ -107,7 +117,7 @@ CURVES = {"torus": (circle, 0.35), "knot": (trefoil, 0.45)}
 def tube(curve, radius: float, along: int = 400, around: int = 60):
     """A closed tube around a closed curve, scaled to the diagonal 1."""
     t = 2 * np.pi * np.arange(along) / along
-    centre, step = curve(t), 1e-4
+    center, step = curve(t), 1e-4
     tangent = curve(t + step) - curve(t - step)
     tangent /= np.linalg.norm(tangent, axis=1, keepdims=True)
     side = np.cross(tangent, [0.0, 0.0, 1.0])
@@ -115,7 +125,7 @@ def tube(curve, radius: float, along: int = 400, around: int = 60):
     up = np.cross(side, tangent)
     angle = 2 * np.pi * np.arange(around) / around
     ring = np.cos(angle)[:, None] * side[:, None] + np.sin(angle)[:, None] * up[:, None]
-    vertices = (centre[:, None] + radius * ring).reshape(-1, 3)
+    vertices = (center[:, None] + radius * ring).reshape(-1, 3)
     i, j = np.meshgrid(np.arange(along), np.arange(around), indexing="ij")
     a, b = i * around + j, i * around + (j + 1) % around
     c, d = (i + 1) % along * around + j, (i + 1) % along * around + (j + 1) % around
@@ -123,23 +133,23 @@ def tube(curve, radius: float, along: int = 400, around: int = 60):
     return vertices / np.linalg.norm(np.ptp(vertices, axis=0)), faces
 
 
-def make(truth, harness, size: int, condition: str, seed: int, folder: Path) -> Path:
+def make(truth, size: int, condition: str, seed: int, place: Path) -> Path:
     rng = np.random.default_rng([seed, size])
     at = truth.sample(size, rng)
     points, normals = truth.points(*at), truth.normals(*at)
     if condition == "noise":
         points = points + NOISE * rng.standard_normal(points.shape)
     if condition == "holes":
-        centres = points[rng.choice(len(points), HOLES, replace=False)]
-        kept = (np.linalg.norm(points[:, None] - centres, axis=2) > HOLE_RADIUS).all(axis=1)
+        centers = points[rng.choice(len(points), HOLES, replace=False)]
+        kept = (np.linalg.norm(points[:, None] - centers, axis=2) > HOLE_RADIUS).all(axis=1)
         points, normals = points[kept], normals[kept]
-    np.savez(folder / "normals.npz", points=points, normals=normals)
-    np.savez(folder / "alone.npz", points=points)
-    return folder / "alone.npz"
+    np.savez(place / "normals.npz", points=points, normals=normals)
+    np.savez(place / "alone.npz", points=points)
+    return place / "alone.npz"
 
 
-def run(method: str, case: Path, folder: Path, command: str, harness, truth) -> dict:
-    output = folder / f"{method}.ply"
+def run(method: str, case: Path, place: Path, command: str, measures, truth) -> dict:
+    output = place / f"{method}.ply"
     output.unlink(missing_ok=True)
     source = case.with_name("normals.npz") if method == "normals" else case
     words = [sys.executable, "-c", OPEN3D] if method == "open3d" else [command, "reconstruct", "--quiet"]
@@ -149,7 +159,7 @@ def run(method: str, case: Path, folder: Path, command: str, harness, truth) -> 
     seconds = time.perf_counter() - start
     if done.returncode or not output.exists():
         return {"seconds": seconds, "error": (done.stderr.strip().splitlines() or ["nothing written"])[-1]}
-    measured = harness.evaluate(output, truth, ([], []), 50_000, np.random.default_rng(1))
+    measured = measures.evaluate(output, truth, ([], []), 50_000, np.random.default_rng(1))
     return {"seconds": seconds, "distance": measured["chamfer"] * 1e4, **measured}
 
 
@@ -169,19 +179,19 @@ def report(name, size, condition, seed, row) -> dict:
     notes = {method: failures(name, method, row) for method in row}
     values = " ".join(f"{r.get('distance', float('nan')):9.2f} {r['seconds']:6.1f}" for r in row.values())
     ratio = row["alone"].get("distance", np.inf) / row["normals"].get("distance", np.nan)
-    told = "; ".join(f"{method}: {', '.join(found)}" for method, found in notes.items() if found)
-    print(f"{name:>10} {size:7d} {condition:>6} {seed:2d} {values}  {ratio:6.2f}  {told}", flush=True)
+    said = "; ".join(f"{method}: {', '.join(found)}" for method, found in notes.items() if found)
+    print(f"{name:>10} {size:7d} {condition:>6} {seed:2d} {values}  {ratio:6.2f}  {said}", flush=True)
     return {"ratio": ratio, "notes": notes}
 
 
 def summary(rows: list, methods: list[str]) -> None:
-    ratios = np.array([told["ratio"] for _, _, told in rows])
+    ratios = np.array([said["ratio"] for _, _, said in rows])
     print(
         f"\ndistance over that with true normals: median {np.median(ratios):.2f}, largest {ratios.max():.2f}, ", end=""
     )
     print(f"above 1.5 in {np.count_nonzero(ratios > 1.5)} of {len(ratios)}")
     for method in methods:
-        failed = sum(bool(told["notes"][method]) for _, _, told in rows)
+        failed = sum(bool(said["notes"][method]) for _, _, said in rows)
         print(f"{method}: {failed} of {len(rows)} failed")
     for size in sorted({size for size, *_ in rows}):
         means = {m: np.mean([row[m]["seconds"] for s, row, _ in rows if s == size]) for m in methods}

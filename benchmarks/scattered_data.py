@@ -8,17 +8,16 @@ best on the held-out points. With --pictures FOLDER, the fitted fields are drawn
 """
 
 import argparse
-import os
-import sys
 import time
 from pathlib import Path
 
 import numpy as np
+from _datasets import arrays, exists, missing, require
 from scipy.interpolate import RBFInterpolator
 
 from seminorm import FieldSmoother
 
-DATA = Path(os.environ.get("SEMINORM_DATA", Path(__file__).parents[2] / "shared" / "data")) / "scattered"
+SETS = ("autzen_lidar", "baja_bathymetry", "jacksboro_dem", "rio_magnetic")
 DENSE = 6000
 SQUARES = 24
 FOLDS = 5
@@ -30,7 +29,7 @@ def geographic(longitude, latitude):
 
 
 def load(name):
-    file = np.load(DATA / f"{name}.npz")
+    file = arrays(f"scattered/{name}.npz")
     if name == "baja_bathymetry":
         return geographic(file["longitude"], file["latitude"]), file["bathymetry_m"].astype(float)
     if name == "rio_magnetic":
@@ -115,7 +114,7 @@ def draw(name, X, y, folder):
     axes[0].set_title(f"{name}: {len(X)} points")
     extent = (low[0], high[0], low[1], high[1])
     image = axes[1].imshow(values.T, origin="lower", extent=extent, vmin=limits[0], vmax=limits[1])
-    axes[1].set_title(f"{smoother.field_.n_coef} coefficients, alpha {smoother.alpha_:.2g}")
+    axes[1].set_title(f"{smoother.function_.n_coef} coefficients, alpha {smoother.alpha_:.2g}")
     for ax in axes:
         ax.set_aspect("equal")
     figure.colorbar(image, ax=axes)
@@ -128,10 +127,12 @@ if __name__ == "__main__":
     parser.add_argument("--folds", type=int, default=FOLDS, choices=range(1, FOLDS + 1))
     parser.add_argument("--pictures", metavar="FOLDER")
     arguments = parser.parse_args()
-    if not DATA.is_dir():
-        print(f"skipped: no folder {DATA}; set SEMINORM_DATA")
-        sys.exit(0)
-    for name in arguments.sets or sorted(path.stem for path in DATA.glob("*.npz")):
+    sets = arguments.sets or SETS
+    require(*(f"scattered/{name}.npz" for name in sets))
+    for name in sets:
+        if not exists(f"scattered/{name}.npz"):
+            print(missing(f"scattered/{name}.npz"))
+            continue
         points, values = compare(name, arguments.folds)
         if arguments.pictures:
             Path(arguments.pictures).mkdir(exist_ok=True)

@@ -2,7 +2,7 @@
 against scikit-learn's Gaussian process with a Gaussian kernel and noise, both fitted by its likelihood.
 
 Random functions with a given spectrum, 150 points of the line (a band around 25) or 250 of the plane (a ring around 12,
-or a smooth field), dense or only a few a wave, with noise of standard deviation 0.3. Printed are root mean square
+or a smooth field), dense or with only a few per wave, with noise of standard deviation 0.3. It prints root mean square
 errors at new points, the frequency that was found, and seconds.
 
     python benchmarks/spectrum_matching.py [--draws 6]
@@ -19,8 +19,8 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
 from seminorm import Smoother
+from seminorm.estimators import match_spectrum
 from seminorm.kernels import Gaussian
-from seminorm.operators import match_spectrum
 
 NOISE, WAVES = 0.3, 400
 SCALES = np.geomspace(0.01, 1.0, 13)

@@ -13,15 +13,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-HARNESS = Path(os.environ.get("SEMINORM_SURFBENCH", ROOT.parent / "shared" / "bench" / "surfbench.py"))
+from _datasets import harness, has_package, without_peer
+
 # largest error asked for, and largest memory in MB
 BARS = {
     "bunny": (0.85, 1000),
@@ -43,20 +42,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", nargs="+", default=list(BARS), choices=list(BARS), metavar="CASE")
     parser.add_argument("--python", default=sys.executable, help="an interpreter with open3d, trimesh and scipy")
-    parser.add_argument("--harness", type=Path, default=HARNESS)
+    parser.add_argument("--harness", type=Path, help="default: what SEMINORM_SURFBENCH names")
     parser.add_argument("--fast", action="store_true", help="also run ours with --fast")
     parser.add_argument("--orders", action="store_true", help="also run ours with --order 2 and --order 3")
     parser.add_argument("--json", type=Path, help="keep all measurements in this file")
     parser.add_argument("--no-peer", action="store_true")
     arguments = parser.parse_args()
-    if not arguments.harness.exists():
-        sys.exit(f"there is no harness {arguments.harness}: name it by --harness or SEMINORM_SURFBENCH.")
+    program = harness(arguments.harness)
+    for package in ("trimesh", *["open3d"] * (not arguments.no_peer)):
+        if not has_package(package, arguments.python):
+            print(without_peer(package, arguments.python))
+            return
     command = shutil.which("seminorm", path=str(Path(sys.executable).parent)) or "seminorm"
     ours = ["ours", *["fast"] * arguments.fast, *["order2", "order3"] * arguments.orders]
     warm_up(command)
     with tempfile.TemporaryDirectory() as folder:
         results = arguments.json or Path(folder) / "results.json"
-        run = [arguments.python, str(arguments.harness), "run", "--json", str(results), "--work", folder]
+        run = [arguments.python, str(program), "run", "--json", str(results), "--work", folder]
         for method, options in OPTIONS.items():
             run += ["--command", f"{method}={command} reconstruct {options} --quiet {{input}} -o {{output}}"]
         run += ["--methods", *ours, *([] if arguments.no_peer else [PEER]), "--cases", *arguments.cases]
@@ -66,7 +68,7 @@ def main() -> None:
 
 
 def warm_up(command: str) -> None:
-    """Compile the loops, once on a machine."""
+    """Compile the loops, once per machine."""
     code = """
 import sys, numpy as np
 rng = np.random.default_rng(0)

@@ -1,25 +1,19 @@
 """SVC on 10 000 images of MNIST, ten classes, constant pixels and all: trains and tunes within three n x n matrices."""
 
-import os
-import sys
 import time
 import warnings
-from pathlib import Path
 
 import numpy as np
+from _datasets import arrays
 from _memory import peak_of, report_peak
 
 from seminorm import SVC
 
-DATA = Path(os.environ.get("SEMINORM_DATA", Path(__file__).parents[2] / "shared" / "data"))
 N = 10_000
 
 if __name__ == "__main__":
-    if not (DATA / "mnist").is_dir():
-        print(f"skipped: no mnist in {DATA}; set SEMINORM_DATA")
-        sys.exit(0)
     warnings.filterwarnings("ignore", message="the null space")  # constant pixels
-    file = np.load(DATA / "mnist" / "mnist.npz")
+    file = arrays("mnist/mnist.npz")
     X, Z = (file[name].reshape(len(file[name]), -1) / 255.0 for name in ("X_train", "X_test"))
     SVC().fit(X[:900], file["y_train"][:900])
     model, start = SVC(), time.perf_counter()

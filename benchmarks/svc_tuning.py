@@ -6,18 +6,15 @@ for each: no slower than 20 plain fits of scikit-learn's SVC.
 """
 
 import argparse
-import os
-import sys
 import time
-from pathlib import Path
 
 import numpy as np
+from _datasets import arrays, exists, missing, require
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.svm import SVC as Peer
 
 from seminorm import SVC
 
-DATA = Path(os.environ.get("SEMINORM_DATA", Path(__file__).parents[2] / "shared" / "data"))
 GRID = {"gamma": np.logspace(-4, 2, 13), "C": np.logspace(-2, 4, 11)}
 
 
@@ -29,7 +26,7 @@ def timed(fit):
 
 def load(name):
     """Distinct rows, at most 3000."""
-    file = np.load(DATA / "ida" / f"{name}.npz")
+    file = arrays(f"ida/{name}.npz")
     X, first = np.unique(file["X"].astype(float), axis=0, return_index=True)
     y = file["y"].ravel()[first]
     chosen = np.random.default_rng(0).permutation(len(y))[:3000]
@@ -37,7 +34,7 @@ def load(name):
 
 
 def tuning(names):
-    SVC().fit(*load("heart")[::2])  # warm up
+    SVC().fit(*load(names[0])[::2])  # warm up
     ratios, differences = [], []
     print(f"{'set':>10} {'n':>5} {'ours':>9} {'peer':>9} {'ratio':>7} {'our error':>10} {'peer error':>11}")
     for name in names:
@@ -60,7 +57,7 @@ def tuning(names):
 
 
 def usps():
-    file = np.load(DATA / "usps" / "usps.npz")
+    file = arrays("usps/usps.npz")
     X, y, Z, t = file["X_train"].astype(float), file["y_train"], file["X_test"].astype(float), file["y_test"]
     plain, peer = min((timed(lambda: Peer().fit(X, y)) for _ in range(3)), key=lambda pair: pair[0])
     ours, model = timed(lambda: SVC().fit(X, y))
@@ -75,9 +72,10 @@ if __name__ == "__main__":
     parser.add_argument("--sets", nargs="*", default=["banana", "image", "german", "splice"])
     parser.add_argument("--no-usps", action="store_true")
     options = parser.parse_args()
-    if not DATA.is_dir():
-        print(f"skipped: no data in {DATA}; set SEMINORM_DATA to a folder that holds ida/ and usps/")
-        sys.exit(0)
-    tuning(options.sets)
+    require(*(f"ida/{name}.npz" for name in options.sets), "usps/usps.npz")
+    if sets := [name for name in options.sets if exists(f"ida/{name}.npz")]:
+        tuning(sets)
+    else:
+        print(missing(*(f"ida/{name}.npz" for name in options.sets)))
     if not options.no_usps:
         usps()

@@ -1,10 +1,13 @@
-"""Make the pictures of README and docs from the sections of the demo: `make pictures`."""
+"""Make the pictures of README and docs from the sections of the gallery: `make pictures`, or
+
+python -m docs.make_pictures
+"""
 
 import tempfile
 from pathlib import Path
 
-from seminorm.demo.drawing import look
-from seminorm.demo.sections import classification, fields, operators, smoothing
+from gallery.drawing import look
+from gallery.sections import classification, fields, operators, smoothing
 
 IMAGES = Path(__file__).parent / "images"
 PICTURES = {

@@ -36,7 +36,7 @@ files = sorted(folder.glob("*.npz"))
 
 # a list of npz files with arrays X, y and perhaps sample_weight, gradients, gradient_weight
 model = FieldSmoother(memory_limit=1e9).fit(files)
-print(f"{FLIGHTS * POINTS} points in {len(files)} files: {model.field_}")
+print(f"{FLIGHTS * POINTS} points in {len(files)} files: {model.function_}")
 print(f"alpha {model.alpha_:.3g}, noise {np.sqrt(model.noise_variance_):.2f} nT (true: {NOISE:.2f} nT)")
 
 
@@ -50,7 +50,7 @@ places = np.random.default_rng(0).uniform([0, 0], [80, 50], (2000, 2))
 again = FieldSmoother(memory_limit=1e9).fit(chunks)
 print(f"from a function: largest difference {np.abs(again.predict(places) - model.predict(places)).max():.1g} nT")
 
-model.field_.save("anomaly.npz")
+model.function_.save("anomaly.npz")
 field = Field.load("anomaly.npz")  # all that is needed to evaluate it anywhere
 error = np.sqrt(np.mean((field(places) - anomaly(places)) ** 2))
 slope = np.linalg.norm(field.gradient(places), axis=1).max()

@@ -26,12 +26,12 @@ X = np.concatenate([start[:, None] + drift, days[:, :, None]], axis=2).reshape(-
 y = temperature(X) + NOISE * rng.standard_normal(len(X))
 
 inside = rng.uniform([100, 100, 2], [500, 400, 28], (3000, 3))
-for kilometres in (100.0, 20.0):  # that count as much as a day
-    model = FieldSmoother(scale=[kilometres, kilometres, 1.0], margin=1).fit(X, y)
+for kilometers in (100.0, 20.0):  # that count as much as a day
+    model = FieldSmoother(scale=[kilometers, kilometers, 1.0], margin=1).fit(X, y)
     error = np.sqrt(np.mean((model.predict(inside) - temperature(inside)) ** 2))
     print(
-        f"a day like {kilometres:.0f} km: error {error:.3f} K, noise {np.sqrt(model.noise_variance_):.3f} K "
-        f"(true: {NOISE:.3f} K), {model.field_.n_coef} coefficients"
+        f"a day like {kilometers:.0f} km: error {error:.3f} K, noise {np.sqrt(model.noise_variance_):.3f} K "
+        f"(true: {NOISE:.3f} K), {model.function_.n_coef} coefficients"
     )
 
 grid = model.grid(spacing=[25.0, 25.0, 5.0], bounds=([0, 0, 0], [600, 500, 30]), names=["x", "y", "day"])

@@ -1,16 +1,11 @@
-"""What the scripts on the generalised bias (seed 001) share: data, geodesic neighbours, tables.
-
-The data are looked for in the folder named by the environment variable SEMINORM_DATA, else in ../shared/data from the
-project's root; a script whose file is absent says so in one line and ends without an error.
-"""
+"""What the scripts on the generalised bias [Li et al. 2007] share: options, geodesic neighbours, tables."""
 
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 from pathlib import Path
 
+import _data
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import shortest_path
@@ -19,7 +14,6 @@ from sklearn.metrics import pairwise_distances
 
 from seminorm import SVC
 
-ROOT = Path(__file__).resolve().parents[1]
 CLASSES, VIEWS = 20, 72  # of COIL-20
 
 
@@ -34,23 +28,13 @@ def arguments(description: str) -> argparse.ArgumentParser:
 def coil_arguments(parser: argparse.ArgumentParser):
     """What the two scripts on COIL-20 take."""
     parser.add_argument("--graph", choices=("all", "training"), default="all", help="images that the graph joins")
-    parser.add_argument("--graph-neighbours", type=int, default=3, metavar="K", help="edges of each image (default 3)")
+    parser.add_argument("--graph-neighbors", type=int, default=3, metavar="K", help="edges of each image (default 3)")
     parser.add_argument(
         "--loss",
         choices=("hinge", "squared_hinge"),
         default="hinge",
         help="of SVM-GB (default hinge, as in the source)",
     )
-
-
-def load(name: str) -> dict[str, np.ndarray]:
-    """The arrays of one data file; ends the script if there is none."""
-    path = Path(os.environ.get("SEMINORM_DATA") or ROOT.parent / "shared" / "data") / name
-    if not path.is_file():
-        print(f"{name} is absent: nothing to reproduce (name the data folder by SEMINORM_DATA).")
-        sys.exit(0)
-    with np.load(path) as file:
-        return dict(file)
 
 
 def say(text: str = ""):
@@ -83,17 +67,17 @@ class Coil:
     graph : {"all", "training"}
         Images that the neighbourhood graph joins. Geodesic distances are shortest paths in it; images that are not in
         the graph are joined to it in the same way, by their nearest neighbours.
-    neighbours : int
-        Each image is joined to so many nearest ones.
+    neighbors : int
+        Number of nearest images that each image is joined to.
     """
 
-    def __init__(self, graph: str = "all", neighbours: int = 3):
-        data = load("coil20/coil20.npz")
+    def __init__(self, graph: str = "all", neighbors: int = 3):
+        data = _data.arrays("coil20/coil20.npz")
         order = np.lexsort((data["angle"], data["y"]))
         self.y = data["y"][order].astype(int)
         self.distances = pairwise_distances(data["X"][order].reshape(len(order), -1).astype(float))
-        self.graph, self.neighbours = graph, neighbours
-        self._whole = _geodesic(self.distances, neighbours) if graph == "all" else None
+        self.graph, self.neighbors = graph, neighbors
+        self._whole = _geodesic(self.distances, neighbors) if graph == "all" else None
 
     def split(self, per_class: int) -> tuple[np.ndarray, np.ndarray]:
         """The first views of each class for training, the rest for testing."""
@@ -104,22 +88,22 @@ class Coil:
         """Distances among the training images, and from the others to them."""
         if self._whole is not None:
             return self._whole[np.ix_(train, train)], self._whole[np.ix_(other, train)]
-        inner = _geodesic(self.distances[np.ix_(train, train)], self.neighbours)
+        inner = _geodesic(self.distances[np.ix_(train, train)], self.neighbors)
         direct = self.distances[np.ix_(other, train)]
-        doors = np.argsort(direct, axis=1, kind="stable")[:, : self.neighbours]
+        doors = np.argsort(direct, axis=1, kind="stable")[:, : self.neighbors]
         return inner, (np.take_along_axis(direct, doors, 1)[:, :, None] + inner[doors]).min(axis=1)
 
 
-def _geodesic(distances: np.ndarray, neighbours: int) -> np.ndarray:
+def _geodesic(distances: np.ndarray, neighbors: int) -> np.ndarray:
     n = len(distances)
     others = distances + np.diag(np.full(n, np.inf))
-    nearest = np.argsort(others, axis=1, kind="stable")[:, :neighbours]
+    nearest = np.argsort(others, axis=1, kind="stable")[:, :neighbors]
     lengths = np.take_along_axis(distances, nearest, 1).ravel()
-    graph = sparse.csr_matrix((lengths, (np.repeat(np.arange(n), neighbours), nearest.ravel())), shape=(n, n))
+    graph = sparse.csr_matrix((lengths, (np.repeat(np.arange(n), neighbors), nearest.ravel())), shape=(n, n))
     return shortest_path(graph.maximum(graph.T), method="D", directed=False)
 
 
-def neighbour_classes(distances: np.ndarray, labels: np.ndarray, own: bool = True, k: int = 3) -> np.ndarray:
+def neighbor_classes(distances: np.ndarray, labels: np.ndarray, own: bool = True, k: int = 3) -> np.ndarray:
     """Classes of the k nearest training images of each row, nearest first; -1 where fewer can be reached.
 
     ``own=False`` is for the training images themselves: an image is not its own neighbour.
@@ -146,9 +130,9 @@ def coil_features(coil: Coil, train: np.ndarray, test: np.ndarray, own: bool) ->
     """Features of training and test images, made with the labels of the training images only, and the vote."""
     inner, outer = coil.geodesic(train, test)
     labels = coil.y[train]
-    classes = neighbour_classes(outer, labels)
+    classes = neighbor_classes(outer, labels)
     return {
-        "train": class_features(neighbour_classes(inner, labels, own)),
+        "train": class_features(neighbor_classes(inner, labels, own)),
         "test": class_features(classes),
         "vote": vote(classes),
     }

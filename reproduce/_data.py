@@ -1,44 +1,21 @@
-"""Where the data are, and the sets of the sources as arrays.
+"""The sets of the sources as arrays; where the data are is the concern of benchmarks/_datasets.py.
 
-The data are no part of the project. They are looked for in the folder named by the environment variable SEMINORM_DATA,
-otherwise in ../shared/data from the root of the project; a script that finds none says so and stops without an error.
-
-What the tables of seeds 000 and 004 leave unsaid can be read off their numbers of points: points are distinct as pairs
-of features and label (breast cancer 263, flare 144, image 2086), and of each class at most 1500 are kept (splice 2844 =
-1500 + 1344, USPS 2 2429 = 929 + 1500), 3000 in all. We do the same, and choose the 1500 at random with a fixed seed.
+What the tables of Walder and Chapelle 2007 and Walder 2008 leave unsaid can be read off their numbers of points:
+points are distinct as pairs of features and label (breast cancer 263, flare 144, image 2086), and of each class at most
+1500 are kept (splice 2844 = 1500 + 1344, USPS 2 2429 = 929 + 1500), 3000 in all. We do the same, and choose the 1500
+at random with a fixed seed.
 """
 
 from __future__ import annotations
 
-import os
-import sys
-from pathlib import Path
-
+import _paths  # noqa: F401
 import numpy as np
+from _datasets import arrays, exists, folder, missing, require
+
+__all__ = ["arrays", "exists", "folder", "missing", "require"]  # the rest is defined here
 
 PER_CLASS = 1500
 _SEED = 0
-_PROJECT = Path(__file__).resolve().parent.parent
-
-
-def folder() -> Path:
-    """The folder of the data, whether it exists or not."""
-    named = os.environ.get("SEMINORM_DATA")
-    return Path(named) if named else _PROJECT.parent / "shared" / "data"
-
-
-def require(*files: str) -> None:
-    """Stop the script, with one line and without an error, unless one of the files is there."""
-    if not any((folder() / file).is_file() for file in files):
-        print(
-            f"Nothing to do: the data ({files[0]}{', ...' if len(files) > 1 else ''}) are not here. Set SEMINORM_DATA "
-            "to the folder that holds ida/, ssl/, usps/, surfaces/, spectra/ and timeseries/."
-        )
-        sys.exit(0)
-
-
-def exists(file: str) -> bool:
-    return (folder() / file).is_file()
 
 
 def ida(name: str, per_class: int = PER_CLASS) -> tuple[np.ndarray, np.ndarray]:
@@ -53,9 +30,9 @@ def ssl(name: str, per_class: int = PER_CLASS) -> tuple[np.ndarray, np.ndarray]:
 
 def usps() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """The digits and their labels: 7291 to train, 2007 to test."""
-    arrays = _arrays("usps/usps.npz")
+    content = arrays("usps/usps.npz")
     return tuple(
-        arrays[key].astype(kind)
+        content[key].astype(kind)
         for key, kind in (("X_train", float), ("y_train", int), ("X_test", float), ("y_test", int))
     )
 
@@ -74,7 +51,7 @@ def distinct(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def limited(X: np.ndarray, y: np.ndarray, per_class: int) -> tuple[np.ndarray, np.ndarray]:
-    """At most so many points of each class, chosen at random with a fixed seed."""
+    """At most ``per_class`` points of each class, chosen at random with a fixed seed."""
     rng = np.random.default_rng(_SEED)
     chosen = [rng.permutation(np.flatnonzero(y == label))[:per_class] for label in np.unique(y)]
     rows = np.sort(np.concatenate(chosen))
@@ -82,12 +59,6 @@ def limited(X: np.ndarray, y: np.ndarray, per_class: int) -> tuple[np.ndarray, n
 
 
 def _two_classes(file: str, per_class: int) -> tuple[np.ndarray, np.ndarray]:
-    arrays = _arrays(file)
-    labels = arrays["y"]
-    return limited(*distinct(arrays["X"].astype(float), np.where(labels == labels.max(), 1, -1)), per_class)
-
-
-def _arrays(file: str) -> dict[str, np.ndarray]:
-    require(file)
-    with np.load(folder() / file) as arrays:
-        return dict(arrays)
+    content = arrays(file)
+    labels = content["y"]
+    return limited(*distinct(content["X"].astype(float), np.where(labels == labels.max(), 1, -1)), per_class)

@@ -22,7 +22,7 @@ def options(description: str | None, default_jobs: int = -1) -> argparse.Argumen
         "--cache",
         metavar="PATH",
         type=Path,
-        help="keep results in this JSON file: a run that was broken off goes on where it stopped",
+        help="keep results in this JSON file: an interrupted run continues where it stopped",
     )
     parser.add_argument(
         "--jobs",

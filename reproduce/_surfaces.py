@@ -11,17 +11,17 @@ import _data
 import numpy as np
 from matplotlib.figure import Figure
 from scipy.spatial import cKDTree
-from seed000_figure1 import DEFAULT_OUTPUT, save
+from walder_chapelle_figure1 import DEFAULT_OUTPUT, save
 
 from seminorm.fields.tree import Tree
-from seminorm.surfaces import Mesh, read_mesh
-from seminorm.surfaces.cameras import Orthographic
-from seminorm.surfaces.rasterising import render_mesh, render_points
+from seminorm.files import read_mesh
+from seminorm.rendering import Orthographic, Picture, render_mesh, render_points
+from seminorm.shapes import Mesh
 
 WHITE = (1.0, 1.0, 1.0)
 CLAY, STEEL, ROSE, SAGE = (0.90, 0.68, 0.48), (0.48, 0.68, 0.84), (0.80, 0.48, 0.52), (0.56, 0.72, 0.47)
 _CREASE = 0.8  # cosine of the angle
-_DPI = 150  # of seed000_figure1.save
+_DPI = 150  # of walder_chapelle_figure1.save
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def sample_mesh(mesh: Mesh, n: int, rng: np.random.Generator) -> tuple[np.ndarra
     return points, normals / np.linalg.norm(normals, axis=1, keepdims=True)
 
 
-def centres(tree: Tree, level: int) -> np.ndarray:
+def centers(tree: Tree, level: int) -> np.ndarray:
     """Where the active functions of a level are centred."""
     own = tree.blocks(level)
     block, node = np.nonzero(tree.active[own])
@@ -135,16 +135,16 @@ def shape_of(points: np.ndarray, model: Model, height: int) -> tuple[int, int]:
 
 def draw_mesh(mesh: Mesh, view: Orthographic, size: tuple[int, int], color=CLAY) -> np.ndarray:
     """A mesh on white."""
-    return render_mesh(
-        mesh.vertices, mesh.faces, view, size=size, colors=color, normals=mesh.normals, background=WHITE, samples=3
-    )
+    picture = Picture(size, view, background=WHITE, samples=3)
+    return render_mesh(mesh.vertices, mesh.faces, picture, colors=color, normals=mesh.normals)
 
 
 def draw_points(
     points, view: Orthographic, size: tuple[int, int], color=STEEL, background=WHITE, **given
 ) -> np.ndarray:
     """Points on white, or on nothing (``background=None``); ``given`` are options of :func:`render_points`."""
-    return render_points(points, view, size=size, colors=color, background=background, samples=3, **given)
+    picture = Picture(size, view, background=background, samples=3)
+    return render_points(points, picture, colors=color, **given)
 
 
 def distances(mesh: Mesh, points: np.ndarray, n: int = 200_000) -> np.ndarray:
@@ -155,7 +155,7 @@ def distances(mesh: Mesh, points: np.ndarray, n: int = 200_000) -> np.ndarray:
 
 
 def side_by_side(images: Sequence[np.ndarray], titles: Sequence[str], path: Path, columns: int | None = None) -> None:
-    """Pictures of one size in rows, with a title above each, at one pixel a pixel."""
+    """Pictures of one size in rows, with a title above each, pixel by pixel."""
     columns = len(images) if columns is None else columns
     rows = -(-len(images) // columns)
     height, width = (max(image.shape[axis] for image in images) / _DPI for axis in (0, 1))

@@ -37,8 +37,8 @@ def main() -> None:
         surface = reconstruct(points)
         mesh = surface.mesh()
         seconds = time.perf_counter() - start
-        told = f"{surface.details['normals']}, closed: {mesh.is_watertight}, {seconds:.0f} s"
-        print(f"{name}: {len(points)} points, {told}")
+        summary = f"{surface.details['normals']}, closed: {mesh.is_watertight}, {seconds:.0f} s"
+        print(f"{name}: {len(points)} points, {summary}")
         if "normals" in arrays:
             agree = (surface.normals * arrays["normals"]).sum(axis=1) > 0
             print(f"  {100 * agree.mean():.2f} % of the normals look to the side of the given ones")

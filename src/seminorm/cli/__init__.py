@@ -1,33 +1,18 @@
-"""The command line: ``seminorm VERB ...``, one sub-command a verb, each in a file of its own."""
+"""The command line: ``seminorm VERB ...``, one sub-command per verb, each in a file of its own.
 
-from __future__ import annotations
+A verb has HELP, ``add_arguments(parser)``, and ``run(arguments)``, which does the work and returns the exit status.
+"""
 
 import argparse
 import re
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 
-from .. import __version__
-from . import demo, grid, info, normals, reconstruct, render
+from .._base.version import __version__
+from . import grid, info, normals, reconstruct, render
 from .interrupts import heard_interrupts
 from .reporting import one_line
 
-
-@dataclass(frozen=True)
-class Verb:
-    """A sub-command: ``add_arguments`` fills its parser, ``run`` does the work and returns the exit status."""
-
-    name: str
-    help: str
-    add_arguments: Callable[[argparse.ArgumentParser], None]
-    run: Callable[[argparse.Namespace], int]
-
-
-VERBS = tuple(
-    Verb(module.__name__.rpartition(".")[2], module.HELP, module.add_arguments, module.run)
-    for module in (demo, grid, normals, reconstruct, render, info)
-)
+VERBS = {module.__name__.rpartition(".")[2]: module for module in (grid, normals, reconstruct, render, info)}
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -36,21 +21,15 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"seminorm {__version__}")
     parser.add_argument("--traceback", action="store_true", help="show where an error came from, instead of one line")
     verbs = parser.add_subparsers(title="verbs", dest="verb", metavar="VERB")
-    for verb in VERBS:
-        subparser = verbs.add_parser(verb.name, help=verb.help, description=verb.help[0].upper() + verb.help[1:] + ".")
+    for name, verb in VERBS.items():
+        subparser = verbs.add_parser(name, help=verb.HELP, description=verb.HELP[0].upper() + verb.HELP[1:] + ".")
         verb.add_arguments(subparser)
         subparser.set_defaults(run=verb.run)
     return parser
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run a command line, by default that of the process.
-
-    Returns
-    -------
-    int
-        The exit status: 0 done, 1 failed, 2 used wrongly, 130 interrupted.
-    """
+    """Run a command line, by default that of the process; 0 is done, 1 failed, 2 used wrongly, 130 interrupted."""
     parser = make_parser()
     arguments = parser.parse_args(_with_lists(sys.argv[1:] if argv is None else argv))
     if arguments.verb is None:

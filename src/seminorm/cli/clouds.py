@@ -1,28 +1,20 @@
 """Points from files, made ready for a surface."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from .reporting import warn
 
 
-def read_clouds(arguments: argparse.Namespace):
-    """All points as one cloud with valid coordinates and normals, if there are any, prepared as wished.
-
-    Returns
-    -------
-    cloud : PointCloud
-    dropped : dict
-        How many points were left out, by the reason.
-    """
+def read_clouds(arguments: argparse.Namespace) -> tuple[Any, dict[str, int]]:
+    """All points as one cloud, valid and prepared as the options say, and how many were left out, by the reason."""
     clouds = [_read(path, arguments.color) for path in arguments.points]
     _check_alike(arguments.points, clouds)
     cloud = _joined(clouds)
-    cloud, dropped = _valid(cloud, ", ".join(map(str, arguments.points)))
+    cloud, dropped = valid_points(cloud, ", ".join(map(str, arguments.points)))
     for option, reason, prepare in _preparations(arguments):
         before = len(cloud)
         cloud = prepare(cloud)
@@ -33,8 +25,8 @@ def read_clouds(arguments: argparse.Namespace):
 
 
 def _read(path: Path, with_colors: bool):
-    from ..surfaces.cloud import PointCloud
-    from ..surfaces.files import read_points
+    from ..clouds.cloud import PointCloud
+    from ..files import read_points
 
     cloud = read_points(path)
     if with_colors and cloud.colors is None:
@@ -52,9 +44,9 @@ def _check_alike(paths: list[Path], clouds: list) -> None:
         )
 
 
-def _valid(cloud, names: str):
+def valid_points(cloud, names: str):
     """The points that can be used, and how many others there were; an error if there are none."""
-    from ..surfaces.preparation import drop_invalid
+    from ..clouds.preparation import drop_invalid
 
     valid, dropped = drop_invalid(cloud)
     reasons = {"coordinates": "NaN or infinity in their coordinates", "normals": "their normals are zero or not finite"}
@@ -68,27 +60,24 @@ def _valid(cloud, names: str):
 
 
 def _preparations(arguments: argparse.Namespace) -> Iterator[tuple[str, str, Callable]]:
-    """Option, reason for which points go, and function, of what is wished."""
-    from ..surfaces.preparation import remove_duplicates, remove_outliers, thin
+    """Each wanted preparation: its option, the reason why points go, and the function."""
+    from ..clouds.preparation import remove_duplicates, remove_outliers, thin
 
     if arguments.remove_duplicates:
-        yield "--remove-duplicates", "duplicates", lambda cloud: _kept(cloud, remove_duplicates(cloud))
+        yield "--remove-duplicates", "duplicates", lambda cloud: cloud[remove_duplicates(cloud)]
     if arguments.remove_outliers:
-        yield "--remove-outliers", "outliers", lambda cloud: _kept(cloud, remove_outliers(cloud))
+        yield "--remove-outliers", "outliers", lambda cloud: cloud[remove_outliers(cloud)]
     if arguments.thin is not None:
         yield f"--thin {arguments.thin:g}", "thinned", lambda cloud: thin(cloud, arguments.thin)
-
-
-def _kept(cloud, rows):
-    return cloud if len(rows) == len(cloud) else cloud[rows]
 
 
 def _joined(clouds: list):
     import numpy as np
 
-    from ..surfaces.cloud import PointCloud
+    from ..clouds.cloud import PointCloud
 
     if len(clouds) == 1:
         return clouds[0]
-    parts = ([getattr(cloud, name) for cloud in clouds] for name in ("points", "normals", "colors"))
-    return PointCloud(*(None if part[0] is None else np.concatenate(part) for part in parts))
+    parts = [[getattr(cloud, name) for cloud in clouds] for name in ("points", "normals", "colors")]
+    joined: list[Any] = [None if part[0] is None else np.concatenate(part) for part in parts]
+    return PointCloud(*joined)

@@ -1,101 +1,69 @@
 """``seminorm grid``: scattered points in a file, a smooth grid out."""
 
-from __future__ import annotations
-
 import argparse
+import re
 from pathlib import Path
+from typing import NamedTuple
 
-from .._extras import require
-from . import options
-from .columns import choose_columns, read_observations
-from .grid_files import NETCDF_SUFFIX, SUFFIXES, Grid, std_name, write_grid
-from .paths import check_different, check_output
+from .._base.formats import all_formats
+from ..files.grids import RESERVED_NAMES, Grid, std_name, write_grid
+from .options import add_output, number_or_word, numbers, words
+from .paths import GRID_SUFFIXES, check_different, check_output
+from .reporting import listed
 
 HELP = "smooth scattered points of one to four coordinates, and write the result on a regular grid"
+_MOST_COORDINATES = 4
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Fill the parser of the verb."""
     parser.epilog = "Example: seminorm grid soundings.csv --columns lon,lat --value depth --spacing 0.01 -o depth.nc"
-    parser.add_argument(
-        "points",
-        type=Path,
-        help="text file (commas, semicolons, tabs or blanks; with or without a line of names), npy or npz",
-    )
-    parser.add_argument(
-        "-o", "--output", type=Path, required=True, metavar="GRID", help="file to write: .npz, .nc (NetCDF) or .csv"
-    )
-    columns = parser.add_argument_group("columns, by name or by number from 1")
-    columns.add_argument(
-        "--columns", type=options.words, metavar="X,Y", help="coordinates (default: all columns but value and weight)"
-    )
-    columns.add_argument("--value", metavar="Z", help="what is smoothed (default: the last column not named otherwise)")
-    columns.add_argument("--weight", metavar="W", help="one over the noise variance, up to a factor (default: equal)")
-    columns.add_argument("--skip-missing", action="store_true", help="leave out rows with missing values")
-    grid = parser.add_argument_group("grid")
-    grid.add_argument(
-        "--spacing",
-        type=options.numbers,
-        metavar="S[,S...]",
-        help="one, or one an axis (default: 100 along the longest side, after --scale)",
-    )
-    grid.add_argument(
-        "--bounds", type=options.numbers, metavar="XMIN,XMAX[,...]", help="two an axis (default: extent of the points)"
-    )
-    grid.add_argument("--std", action="store_true", help="write the standard deviation of the field, too (VALUE_std)")
-    field = parser.add_argument_group("field (see the documentation of seminorm.FieldSmoother)")
-    field.add_argument(
-        "--alpha",
-        type=options.number_or_word,
-        default="auto",
-        help="smoothing: a number, auto, gcv or holdout (default: auto)",
-    )
-    field.add_argument(
-        "--order", type=int, choices=(1, 2, 3), default=2, help="of the derivatives that measure roughness (default: 2)"
-    )
-    field.add_argument(
-        "--depth",
-        type=options.number_or_word,
-        default="auto",
-        help="2**DEPTH cells along the longest side (default: auto)",
-    )
-    field.add_argument(
-        "--scale", type=options.numbers, metavar="S[,S...]", help="what coordinates are divided by, one or one an axis"
-    )
-    field.add_argument(
-        "--margin", type=float, help="of the box around the points, relative to them (default: 2, in four dimensions 1)"
-    )
-    field.add_argument("--field", type=Path, metavar="FILE", help="save the field itself; seminorm.Field.load reads it")
+    points_help = "text file (commas, semicolons, tabs or blanks; with or without a line of names), npy or npz"
+    parser.add_argument("points", type=Path, help=points_help)
+    add_output(parser, "GRID", listed(GRID_SUFFIXES))
+    add = parser.add_argument_group("columns, by name or by number from 1").add_argument
+    add("--columns", type=words, metavar="X,Y", help="coordinates (default: all columns but value and weight)")
+    add("--value", metavar="Z", help="what is smoothed (default: the last column not named otherwise)")
+    add("--weight", metavar="W", help="one over the noise variance, up to a factor (default: equal)")
+    add("--skip-missing", action="store_true", help="leave out rows with missing values")
+    add = parser.add_argument_group("grid").add_argument
+    spacing_help = "one, or one per axis (default: 100 along the longest side, after --scale)"
+    add("--spacing", type=numbers, metavar="S[,S...]", help=spacing_help)
+    add("--bounds", type=numbers, metavar="XMIN,XMAX[,...]", help="two per axis (default: extent of the points)")
+    add("--std", action="store_true", help="write the standard deviation of the field, too (VALUE_std)")
+    add = parser.add_argument_group("field (see the documentation of seminorm.FieldSmoother)").add_argument
+    add("--alpha", type=number_or_word, default="auto", help="smoothing: a number or auto (default: auto)")
+    criteria = ("robust_gcv", "gcv", "holdout")
+    add("--criterion", choices=criteria, default=criteria[0], help="how auto chooses alpha (default: robust_gcv)")
+    order_help = "of the derivatives that measure roughness (default: 2)"
+    add("--order", type=int, choices=(1, 2, 3), default=2, help=order_help)
+    add("--depth", type=number_or_word, default="auto", help="2**DEPTH cells along the longest side (default: auto)")
+    add("--scale", type=numbers, metavar="S[,S...]", help="what coordinates are divided by, one or one per axis")
+    margin_help = "of the box around the points, relative to them (default: 2, in four dimensions 1)"
+    add("--margin", type=float, help=margin_help)
+    add("--field", type=Path, metavar="FILE", help="save the field itself; seminorm.Field.load reads it")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, fit, write and say what was done."""
     _check(arguments)
-    from ..tables import open_table
+    from ..files.tables import open_table
 
     table = open_table(arguments.points)
     roles = choose_columns(table, arguments.columns, arguments.value, arguments.weight)
     from ..estimators import FieldSmoother
-    from ..fields.gridding import as_corners
 
     d = len(roles.coordinates)
-    bounds = None if arguments.bounds is None else as_corners(arguments.bounds, d, "--bounds")
+    bounds = None if arguments.bounds is None else _corners(arguments.bounds, d)
     spacing, scale = _one_each("--spacing", arguments.spacing, d), _one_each("--scale", arguments.scale, d)
-    values = read_observations(table, roles, arguments.skip_missing, progress=not arguments.quiet)
+    values = read_observations(table, roles, arguments.skip_missing, verbose=not arguments.quiet)
     print(f"{table.path}: {len(values)} points, {roles.describe(table)}")
-    smoother = FieldSmoother(
-        arguments.alpha,
-        order=arguments.order,
-        depth=arguments.depth,
-        scale=1.0 if scale is None else scale,
-        margin=arguments.margin,
-        verbose=not arguments.quiet,
-    )
+    wanted = {name: getattr(arguments, name) for name in ("alpha", "criterion", "order", "depth", "margin")}
+    smoother = FieldSmoother(**wanted, scale=1.0 if scale is None else scale, verbose=not arguments.quiet)
     smoother.fit(values[:, :d], values[:, d], sample_weight=None if roles.weight is None else values[:, d + 1])
     print(_summary(smoother))
     if arguments.field is not None:
-        print(f"{smoother.field_.save(arguments.field)}: the field")
+        print(f"{smoother.function_.save(arguments.field)}: the field")
     grid = _grid(smoother, spacing, bounds, roles.names(table), arguments.std)
     write_grid(arguments.output, grid, {"alpha": smoother.alpha_, "order": smoother.order})
     size = " x ".join(str(len(axis)) for axis in grid.axes.values())
@@ -105,12 +73,22 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check(arguments: argparse.Namespace) -> None:
     """Everything that can be known to be wrong before the work begins."""
-    check_output(arguments.output, SUFFIXES)
+    check_output(arguments.output, GRID_SUFFIXES)
+    all_formats.get("write_grid", arguments.output).check_installed()
     if arguments.field is not None:
         check_output(arguments.field)
-    if arguments.output.suffix.lower() == NETCDF_SUFFIX:
-        require("xarray", "grid")
     check_different([arguments.points], {"--output": arguments.output, "--field": arguments.field})
+
+
+def _corners(numbers: list[float], d: int) -> list[list[float]]:
+    """The two corners of XMIN,XMAX,YMIN,YMAX,..."""
+    low, high = numbers[::2], numbers[1::2]
+    if len(numbers) != 2 * d:
+        wanted = f"{2 * d} numbers for {d} coordinates, the least and the largest of each"
+        raise ValueError(f"--bounds must be {wanted}, got {numbers}.")
+    if any(not a <= b for a, b in zip(low, high, strict=True)):
+        raise ValueError(f"--bounds must be finite and in order, the least of each coordinate first, got {numbers}.")
+    return [low, high]
 
 
 def _one_each(option: str, numbers: list[float] | None, d: int) -> list[float] | float | None:
@@ -120,12 +98,9 @@ def _one_each(option: str, numbers: list[float] | None, d: int) -> list[float] |
 
 
 def _summary(smoother) -> str:
-    chosen = " (chosen)" if isinstance(smoother.alpha, str) else ""
-    field = smoother.field_
-    return (
-        f"alpha {smoother.alpha_:.4g}{chosen}, depth {field.depth}, {field.n_coef} coefficients, noise "
-        f"{smoother.noise_variance_**0.5:.4g}"
-    )
+    chosen, noise = " (chosen)" if isinstance(smoother.alpha, str) else "", f"noise {smoother.noise_variance_**0.5:.4g}"
+    field = smoother.function_
+    return f"alpha {smoother.alpha_:.4g}{chosen}, depth {field.depth}, {field.n_coef} coefficients, {noise}"
 
 
 def _grid(smoother, spacing, bounds, names: tuple[list[str], str], std: bool) -> Grid:
@@ -138,3 +113,78 @@ def _grid(smoother, spacing, bounds, names: tuple[list[str], str], std: bool) ->
         axes = [grid[name].values for name in axis_names]
         arrays = [grid[name].values for name in value_names] if std else [grid.values]
     return Grid(dict(zip(axis_names, axes, strict=True)), dict(zip(value_names, arrays, strict=True)))
+
+
+class Roles(NamedTuple):
+    """Positions of the columns in a table."""
+
+    coordinates: list[int]
+    value: int
+    weight: int | None
+
+    def describe(self, table) -> str:
+        """The columns in words."""
+        coordinates = ", ".join(map(table.label, self.coordinates))
+        weight = "" if self.weight is None else f", weight {table.label(self.weight)}"
+        return f"coordinates {coordinates}, value {table.label(self.value)}{weight}"
+
+    def names(self, table) -> tuple[list[str], str]:
+        """Names for the axes and the values of a grid: those of the table if it has any, and they differ."""
+        if table.names is not None:
+            axes, value = [table.label(column) for column in self.coordinates], table.label(self.value)
+            names = {*axes, value, std_name(value)}
+            if len(names) == len(axes) + 2 and names.isdisjoint(RESERVED_NAMES):
+                return axes, value
+        return [f"x{k}" for k in range(len(self.coordinates))], "value"
+
+
+def choose_columns(table, columns: list[str] | None, value: str | None, weight: str | None) -> Roles:
+    """The value is by default the last column not named otherwise, and coordinates are the others.
+
+    The arrays X, y and sample_weight of an npz file that :class:`seminorm.FieldSmoother` could read mean what they say.
+    """
+    names = table.names or []
+    if "y" in names and ("X" in names or "X1" in names):
+        columns = [name for name in names if re.fullmatch(r"X\d*", name)] if columns is None else columns
+        value = "y" if value is None else value
+        weight = "sample_weight" if weight is None and "sample_weight" in names else weight
+    named = None if columns is None else [table.column(name) for name in columns]
+    w = None if weight is None else table.column(weight)
+    v = None if value is None else table.column(value)
+    if v is None:
+        v = max(set(range(table.width)) - {w, *(named or [])}, default=None)
+    coordinates = [column for column in range(table.width) if column not in (v, w)] if named is None else named
+    if v is None or not coordinates:
+        raise ValueError(
+            f"{table.path} has not enough columns, {table.width}: at least one coordinate and the value are needed"
+            f"{', besides the weight' if w is not None else ''}."
+        )
+    if len(coordinates) > _MOST_COORDINATES:
+        raise ValueError(
+            f"{table.path} has {len(coordinates)} columns besides the value, and a field has at most "
+            f"{_MOST_COORDINATES} coordinates: name them by --columns."
+        )
+    used = [*coordinates, v] + ([] if w is None else [w])
+    twice = next((column for column in used if used.count(column) > 1), None)
+    if twice is not None:
+        name = table.label(twice)
+        raise ValueError(f"column {name} is named twice: a column is a coordinate, the value or the weight.")
+    return Roles(coordinates, v, w)
+
+
+def read_observations(table, roles: Roles, skip_missing: bool, verbose: bool):
+    """Coordinates, value and weight as columns, without missing numbers."""
+    import numpy as np
+
+    columns = [*roles.coordinates, roles.value] + ([] if roles.weight is None else [roles.weight])
+    values, places = table.read(columns, verbose)
+    complete = np.isfinite(values).all(axis=1)
+    missing = len(values) - np.count_nonzero(complete)
+    if missing and not skip_missing:
+        raise ValueError(
+            f"{table.path} has missing or infinite values in {missing} of {len(values)} rows, first in {table.unit} "
+            f"{places[np.argmin(complete)]}: --skip-missing leaves these rows out."
+        )
+    if missing == len(values):
+        raise ValueError(f"{table.path} has missing or infinite values in all of its {missing} rows.")
+    return values[complete] if missing else values

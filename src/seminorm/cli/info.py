@@ -1,7 +1,5 @@
 """``seminorm info``: what a file holds."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path
@@ -9,16 +7,15 @@ from pathlib import Path
 from .paths import POINT_SUFFIXES, check_input, holds_surface
 from .reporting import as_size, as_word, listed, one_line, table
 
-HELP = "tell what files of points, meshes or surfaces hold"
+HELP = "describe what files of points, meshes or surfaces hold"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Fill the parser of the verb."""
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help=listed(POINT_SUFFIXES))
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Tell of each file; one that cannot be read does not keep the others from being told of."""
+    """Describe each file; the others are still described if one cannot be read."""
     failed = False
     for number, path in enumerate(arguments.files):
         try:
@@ -35,34 +32,30 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _file_rows(path: Path) -> list[tuple[str, str]]:
-    from ..surfaces.files import describe, read_mesh
+    from ..files import describe, read_mesh
 
-    told = describe(path)
-    is_mesh = told["kind"] == "mesh"
+    found = describe(path)
+    is_mesh = found["kind"] == "mesh"
     rows = [
         ("holds", "a mesh" if is_mesh else "points"),
-        ("format", f"{told['format']}, {as_size(told['bytes'])}"),
-        ("vertices" if is_mesh else "points", str(told["points"])),
+        ("format", f"{found['format']}, {as_size(found['bytes'])}"),
+        ("vertices" if is_mesh else "points", str(found["points"])),
     ]
-    rows += [("faces", str(told["faces"]))] if is_mesh else []
-    rows.append(("columns", ", ".join(told["columns"])))
-    rows += _extent_rows(*told["bounds"]) if told["bounds"] is not None else []
-    rows += [("NaN or infinite", str(told["invalid_points"]))] if told["invalid_points"] else []
+    rows += [("faces", str(found["faces"]))] if is_mesh else []
+    rows.append(("columns", ", ".join(found["columns"])))
+    rows += _extent_rows(*found["bounds"]) if found["bounds"] is not None else []
+    rows += [("NaN or infinite", str(found["invalid_points"]))] if found["invalid_points"] else []
     if is_mesh:
         mesh = read_mesh(path)
-        rows += [
-            ("watertight", as_word(mesh.is_watertight)),
-            ("components", str(mesh.components()[1])),
-            ("area", as_word(mesh.area)),
-            ("volume", as_word(mesh.volume)),
-        ]
-    elif not told["has_normals"]:
+        rows += [("watertight", as_word(mesh.is_watertight)), ("components", str(mesh.components()[1]))]
+        rows += [("area", as_word(mesh.area)), ("volume", as_word(mesh.volume))]
+    elif not found["has_normals"]:
         rows.append(("normals", "none: seminorm reconstruct estimates them"))
     return rows
 
 
 def _surface_rows(path: Path) -> list[tuple[str, str]]:
-    from ..surfaces.cloud import bounds_of
+    from ..clouds.cloud import bounds_of
     from ..surfaces.surface import Surface
 
     surface = Surface.load(path)
@@ -82,7 +75,5 @@ def _surface_rows(path: Path) -> list[tuple[str, str]]:
 
 
 def _extent_rows(low, high) -> list[tuple[str, str]]:
-    return [
-        (axis, f"{start:.6g} to {stop:.6g} ({stop - start:.4g})")
-        for axis, start, stop in zip("xyz", low, high, strict=True)
-    ]
+    extents = zip("xyz", low, high, strict=True)
+    return [(axis, f"{start:.6g} to {stop:.6g} ({stop - start:.4g})") for axis, start, stop in extents]

@@ -1,7 +1,5 @@
 """Ctrl-C that is always heard, and ends the process with an exit status of its own."""
 
-from __future__ import annotations
-
 import _thread
 import signal
 import sys
@@ -13,11 +11,7 @@ _PAUSE = 0.05  # seconds until foreign code that swallowed an interrupt has prob
 
 
 class Interrupted(KeyboardInterrupt):
-    """Raised where the program was when Ctrl-C was pressed.
-
-    After a plain KeyboardInterrupt that came while source text was executed, as happens in many imports, ``python -m``
-    ends the process by a signal, even if the exception was caught.
-    """
+    """Raised where the program was at Ctrl-C: a plain KeyboardInterrupt may end ``python -m`` by a signal."""
 
 
 @contextmanager

@@ -1,12 +1,12 @@
 """Values of options: from the words of a command line to numbers, vectors and colours, or a word of advice."""
 
-from __future__ import annotations
-
 import argparse
 import math
 import re
 from collections.abc import Callable
+from pathlib import Path
 
+from ..fields.limits import DEEPEST_SURFACE
 from .reporting import listed
 
 COLORS = {
@@ -26,38 +26,37 @@ COLORS = {
     "brown": (0.55, 0.40, 0.28),
 }
 TRANSPARENT = "transparent"
-_DEEPEST = 14
 _LARGEST_SIDE = 16384
 _MOST_SAMPLES = 16
 
 Triple = tuple[float, float, float]
 
-# -- numbers ---------------------------------------------------------------------------------------------------------
+
+def add_output(parser: argparse.ArgumentParser, metavar: str, what: str) -> None:
+    """The option -o: ``what`` files can be written."""
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar=metavar, help=f"file to write: {what}")
 
 
-def length(text: str) -> float:
-    """A positive number."""
-    return _number(text, float, lambda x: math.isfinite(x) and x > 0, "a positive length")
+def _number(kind: Callable, valid: Callable, what: str) -> Callable:
+    """The type of an option that is a number for which ``valid`` holds; ``what`` says which ones these are."""
+
+    def parse(text: str):
+        try:
+            number = kind(text)
+        except ValueError:
+            number = None
+        if number is None or not valid(number):
+            raise argparse.ArgumentTypeError(f"must be {what}, got {text!r}")
+        return number
+
+    return parse
 
 
-def share(text: str) -> float:
-    """A number from 0 up to, but not including, 1."""
-    return _number(text, float, lambda x: 0 <= x < 1, "a number from 0 up to, but not including, 1")
-
-
-def count(text: str) -> int:
-    """A positive whole number."""
-    return _number(text, int, lambda n: n >= 1, "a whole number, 1 or more")
-
-
-def depth(text: str) -> int:
-    """A depth that a field can have."""
-    return _number(text, int, lambda n: 1 <= n <= _DEEPEST, f"a whole number from 1 to {_DEEPEST}")
-
-
-def samples(text: str) -> int:
-    """Rays along one side of a pixel."""
-    return _number(text, int, lambda n: 1 <= n <= _MOST_SAMPLES, f"a whole number from 1 to {_MOST_SAMPLES}")
+length = _number(float, lambda x: math.isfinite(x) and x > 0, "a positive length")
+share = _number(float, lambda x: 0 <= x < 1, "a number from 0 up to, but not including, 1")
+count = _number(int, lambda n: n >= 1, "a whole number, 1 or more")
+depth = _number(int, lambda n: 1 <= n <= DEEPEST_SURFACE, f"a whole number from 1 to {DEEPEST_SURFACE}")
+samples = _number(int, lambda n: 1 <= n <= _MOST_SAMPLES, f"a whole number from 1 to {_MOST_SAMPLES}")
 
 
 def memory(text: str) -> int:
@@ -77,20 +76,6 @@ def number_or_word(text: str) -> float | str:
         except ValueError:
             continue
     return text
-
-
-def _number(text: str, kind: Callable, valid: Callable, what: str):
-    """A number of a kind for which ``valid`` holds; ``what`` says which ones these are."""
-    try:
-        number = kind(text)
-    except ValueError:
-        number = None
-    if number is None or not valid(number):
-        raise argparse.ArgumentTypeError(f"must be {what}, got {text!r}")
-    return number
-
-
-# -- lists -----------------------------------------------------------------------------------------------------------
 
 
 def words(text: str) -> list[str]:
@@ -130,9 +115,6 @@ def _triple(text: str) -> Triple | None:
     return triple if len(triple) == 3 and all(map(math.isfinite, triple)) else None
 
 
-# -- pictures --------------------------------------------------------------------------------------------------------
-
-
 def picture_size(text: str) -> tuple[int, int]:
     """Width and height in pixels."""
     match = re.fullmatch(r"(\d+)x(\d+)", text.strip().lower())
@@ -148,13 +130,15 @@ def color(text: str) -> Triple:
     if word in COLORS:
         return COLORS[word]
     if re.fullmatch(r"#[0-9a-f]{6}", word):
-        return tuple(int(word[k : k + 2], 16) / 255 for k in (1, 3, 5))
+        red, green, blue = (int(word[k : k + 2], 16) / 255 for k in (1, 3, 5))
+        return red, green, blue
     triple = _triple(text)
     if triple is None or min(triple) < 0 or max(triple) > 255:
         raise argparse.ArgumentTypeError(
             f"must be R,G,B (from 0 to 1, or from 0 to 255), #rrggbb or {listed(list(COLORS))}, got {text!r}"
         )
-    return tuple(number / 255 for number in triple) if max(triple) > 1 else triple
+    scale = 255 if max(triple) > 1 else 1
+    return triple[0] / scale, triple[1] / scale, triple[2] / scale
 
 
 def background(text: str) -> Triple | str:

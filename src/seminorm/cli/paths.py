@@ -1,21 +1,19 @@
 """Files that are read and written: their endings, and what can be known to be wrong before the work begins."""
 
-from __future__ import annotations
-
 import tempfile
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from .._base.formats import all_formats, check_folder
 from .reporting import listed
 
-POINT_SUFFIXES = (
-    *(".ply", ".xyz", ".txt", ".asc", ".csv", ".xyzn", ".xyzrgb", ".pts", ".pwn"),
-    *(".pcd", ".obj", ".stl", ".off", ".npz", ".npy", ".las", ".laz"),
-)
-MESH_SUFFIXES = (".ply", ".obj", ".stl", ".off", ".glb", ".html")
-FACE_SUFFIXES = (".ply", ".obj", ".stl", ".off")  # of files that are read, and may hold faces
-FUNCTION_SUFFIX = ".npz"
+POINT_SUFFIXES = all_formats.suffixes("read_points")
+POINT_OUTPUT_SUFFIXES = all_formats.suffixes("write_points")
+MESH_SUFFIXES = all_formats.suffixes("write_mesh")
+FACE_SUFFIXES = all_formats.suffixes("read_mesh")
+GRID_SUFFIXES = all_formats.suffixes("write_grid")
+FUNCTION_SUFFIX = ".npz"  # of surfaces that are written as functions
 
 
 def check_input(path: Path, suffixes: Sequence[str]) -> None:
@@ -36,8 +34,7 @@ def check_output(path: Path, suffixes: Sequence[str] | None = None) -> None:
         raise IsADirectoryError(f"cannot write {path}: it is a folder.")
     if suffixes is not None and path.suffix.lower() not in suffixes:
         raise ValueError(f"cannot write {path}: its name must end in {listed(suffixes)}.")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"cannot write {path}: there is no folder {path.parent}.")
+    check_folder(path)
     try:
         with tempfile.TemporaryFile(dir=path.parent):
             pass

@@ -1,92 +1,49 @@
-"""``seminorm reconstruct``: points in files, a mesh or a function out.
-
-What a user can get wrong is checked before anything slow is imported.
-"""
-
-from __future__ import annotations
+"""``seminorm reconstruct``: points in files, a mesh or a function out. Mistakes are found before slow imports."""
 
 import argparse
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
-from . import options
 from .clouds import read_clouds
+from .options import add_output, count, depth, length, memory, place, share
 from .paths import FUNCTION_SUFFIX, MESH_SUFFIXES, POINT_SUFFIXES, check_different, check_input, check_output
-from .reporting import Clock, listed, peak_memory, shown_warnings, threads
-from .statistics import collect, in_one_line, in_table
+from .reporting import Stopwatch, as_size, as_word, listed, peak_memory, shown_warnings, table, threads
 
 HELP = "fit a smooth surface to points, and write it as a mesh"
 _COLORLESS = (".stl",)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Fill the parser of the verb."""
     parser.epilog = "Example: seminorm reconstruct scan.ply -o mesh.ply --trim 0.02 --color"
-    parser.add_argument(
-        "points",
-        nargs="+",
-        type=Path,
-        metavar="POINTS",
-        help=f"files of points, taken together, with normals or without: {listed(POINT_SUFFIXES)}",
-    )
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        required=True,
-        metavar="FILE",
-        help=f"file to write: {listed(MESH_SUFFIXES)} for a mesh, {FUNCTION_SUFFIX} for the function itself",
-    )
+    points_help = f"files of points, taken together, with normals or without: {listed(POINT_SUFFIXES)}"
+    parser.add_argument("points", nargs="+", type=Path, metavar="POINTS", help=points_help)
+    add_output(parser, "FILE", f"{listed(MESH_SUFFIXES)} for a mesh, {FUNCTION_SUFFIX} for the function itself")
     fit = parser.add_argument_group("surface (see the documentation of seminorm.surfaces.reconstruct)")
     width = fit.add_mutually_exclusive_group()
-    width.add_argument(
-        "--depth", type=options.depth, help="2**DEPTH cells along the longest side (default: from the points)"
-    )
-    width.add_argument(
-        "--resolution", type=options.length, metavar="R", help="width of the finest cells, instead of a depth"
-    )
-    fit.add_argument(
-        "--smoothness", type=options.length, metavar="S", help="length below which details go (default: chosen)"
-    )
-    fit.add_argument(
-        "--normal-weight",
-        type=options.length,
-        metavar="W",
-        help="distance to a point that weighs as much as a normal wrong by one radian (default: chosen)",
-    )
+    width.add_argument("--depth", type=depth, help="2**DEPTH cells along the longest side (default: from the points)")
+    width.add_argument("--resolution", type=length, metavar="R", help="width of the finest cells, instead of a depth")
+    fit.add_argument("--smoothness", type=length, metavar="S", help="length below which details go (default: chosen)")
+    tolerance_help = "distance to a point that weighs as much as a normal wrong by one radian (default: chosen)"
+    fit.add_argument("--tolerance", type=length, metavar="W", help=tolerance_help)
     fit.add_argument("--order", type=int, choices=(2, 3), help="of the derivatives that measure roughness")
     fit.add_argument("--fast", action="store_true", help="order 2 and cells twice as wide, unless these are given")
-    fit.add_argument(
-        "--sensor", type=options.place, metavar="X,Y,Z", help="where points without normals were measured from"
-    )
+    fit.add_argument("--sensor", type=place, metavar="X,Y,Z", help="where points without normals were measured from")
     fit.add_argument("--confidence", action="store_true", help="count points by the lengths of their normals")
     mesh = parser.add_argument_group("mesh")
-    mesh.add_argument(
-        "--mesh-resolution", type=options.length, metavar="R", help="largest width of the cells it is cut into"
-    )
+    mesh.add_argument("--mesh-resolution", type=length, metavar="R", help="largest width of the cells it is cut into")
     mesh.add_argument("--open", action="store_true", help="end the surface where the points end, instead of closing it")
-    ends = mesh.add_mutually_exclusive_group()
-    ends.add_argument(
-        "--trim", type=options.length, metavar="D", help="open, with nothing farther than D from all points"
-    )
-    ends.add_argument(
-        "--trim-quantile",
-        type=options.share,
-        metavar="Q",
-        help="open, without this share of it, where points are least dense",
-    )
+    add = mesh.add_mutually_exclusive_group().add_argument
+    add("--trim", type=length, metavar="D", help="open, with nothing farther than D from all points")
+    add("--trim-quantile", type=share, metavar="Q", help="open, without this share of it, where points are least dense")
     mesh.add_argument("--color", action="store_true", help="give the surface the colours of the points")
     points = parser.add_argument_group("preparation, in this order")
     points.add_argument("--remove-duplicates", action="store_true", help="keep one of several equal points")
     points.add_argument("--remove-outliers", action="store_true", help="leave out points far from all others")
-    points.add_argument(
-        "--thin", type=options.length, metavar="SPACING", help="merge the points in cells of this width"
-    )
-    parser.add_argument("--threads", type=options.count, metavar="N", help="processors to use (default: all)")
-    parser.add_argument(
-        "--memory", type=options.memory, metavar="SIZE", help="refuse to take more, for instance 500MB or 2GiB"
-    )
+    points.add_argument("--thin", type=length, metavar="SPACING", help="merge the points in cells of this width")
+    parser.add_argument("--threads", type=count, metavar="N", help="processors to use (default: all)")
+    parser.add_argument("--memory", type=memory, metavar="SIZE", help="refuse to take more, for instance 500MB or 2GiB")
     parser.add_argument("--stats", action="store_true", help="print a table of times, memory and what was chosen")
     parser.add_argument("--stats-json", type=Path, metavar="FILE", help="write the same as JSON")
     parser.add_argument("--quiet", action="store_true", help="no progress, no summary")
@@ -95,14 +52,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read, fit, mesh, write, and say what was done."""
     _check(arguments)
-    clock = Clock()
+    clock = Stopwatch()
     with shown_warnings(), clock.stage("import"):
         import numba
 
         from ..surfaces.reconstruction import reconstruct
-    progress = not arguments.quiet and sys.stderr.isatty()
+    verbose = not arguments.quiet and sys.stderr.isatty()
     with shown_warnings(), threads(arguments.threads):
-        used = {"threads": numba.get_num_threads()}
+        used: dict[str, Any] = {"threads": numba.get_num_threads()}
         with clock.stage("read"):
             cloud, dropped = read_clouds(arguments)
         _check_normals(arguments, cloud)
@@ -111,34 +68,36 @@ def run(arguments: argparse.Namespace) -> int:
                 print("the points have no normals: estimating them", file=sys.stderr)
             _announce(arguments, cloud.normals is None)
         with clock.stage("reconstruct"):
-            surface = reconstruct(cloud, verbose=progress, **_fit_options(arguments))
-        clock.split("reconstruct", surface.details["seconds"])
+            surface = reconstruct(cloud, verbose=verbose, **_fit_options(arguments))
+        if parts := surface.details["seconds"]:
+            clock.seconds.pop("reconstruct")
+            clock.seconds |= parts
         mesh = None
         if _wants_mesh(arguments):
             with clock.stage("mesh"):
-                mesh = surface.mesh(verbose=progress, **_mesh_options(arguments))
+                mesh = surface.mesh(verbose=verbose, **_mesh_options(arguments))
             if not len(mesh.faces):
                 raise ValueError("the mesh is empty: the function is nowhere zero near the points.")
         with clock.stage("write"):
             (surface if mesh is None else mesh).save(arguments.output)
     if not arguments.quiet or arguments.stats or arguments.stats_json is not None:
         with clock.stage("check"):
-            told = collect(arguments, surface, mesh, dropped)
+            stats = _collect(arguments, surface, mesh, dropped)
         used |= {"seconds": clock.seconds | {"total": clock.total}, "peak_memory": peak_memory()}
-        _report(arguments, told | used)
+        _report(arguments, stats | used)
     return 0
 
 
 def _report(arguments: argparse.Namespace, stats: dict) -> None:
     if arguments.stats_json is not None:
-        from ..serialization import whole_file
+        from .._base.saving import whole_file
 
         with whole_file(arguments.stats_json) as temporary:
             temporary.write_text(json.dumps(stats, indent=2) + "\n", encoding="utf-8")
     if arguments.stats:
-        print(in_table(stats))
+        print(_in_table(stats))
     if not arguments.quiet:
-        print(in_one_line(stats))
+        print(_in_one_line(stats))
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -177,10 +136,8 @@ def _wants_mesh(arguments: argparse.Namespace) -> bool:
 
 def _fit_options(arguments: argparse.Namespace) -> dict:
     """What the user wants of the fit, in the words of ``reconstruct``."""
-    wanted = {
-        name: getattr(arguments, name)
-        for name in ("depth", "resolution", "smoothness", "normal_weight", "order", "sensor")
-    }
+    names = ("depth", "resolution", "smoothness", "tolerance", "order", "sensor")
+    wanted = {name: getattr(arguments, name) for name in names}
     wanted |= {
         "confidence": "normals" if arguments.confidence else None,
         "memory_limit": arguments.memory,
@@ -203,20 +160,62 @@ def _mesh_options(arguments: argparse.Namespace) -> dict:
 
 def _announce(arguments: argparse.Namespace, without_normals: bool) -> None:
     """Say so if the compiler has to work first, which takes long and happens once on a machine."""
-    from .._compilation import announce_compilation
+    from .._base.compilation import announce_compilation
 
     loops = _compiled(arguments)
     if without_normals:
-        from ..surfaces import _neighbourhoods
+        from ..clouds.normals import _neighborhood_loops as _neighborhoods
 
-        loops.append(_neighbourhoods.fit_neighbourhoods)
+        loops.append(_neighborhoods.fit_neighborhoods)
     announce_compilation(loops, lambda message: print(message, file=sys.stderr, flush=True))
 
 
 def _compiled(arguments: argparse.Namespace) -> list:
     """Loops that are needed whatever the options are."""
-    from ..fields import _local, _numba
-    from ..surfaces import _marching
+    from ..fields import _loops as _numba
+    from ..fields import _pointwise_loops as _local
+    from ..shapes.extraction import _marching_loops as _marching
 
     of_fit = [_numba.locate, _local.place, _local.evaluate]
     return [*of_fit, _local.sample, _marching.place_crossings] if _wants_mesh(arguments) else of_fit
+
+
+def _collect(arguments: argparse.Namespace, surface, mesh, dropped: dict) -> dict:
+    """What was read and chosen, and what came out; the mesh is None if there is none."""
+    details = surface.details
+    stats = {
+        "inputs": [str(path) for path in arguments.points],
+        "output": str(arguments.output),
+        "points": len(surface.points),
+        "dropped": dropped,
+        **{name: details[name] for name in ("normals", "order", "depth", "smoothness", "tolerance")},
+        "resolution": surface.resolution,
+        "coefficients": surface.field.n_coef,
+    }
+    if mesh is not None:
+        stats |= {"vertices": len(mesh.vertices), "faces": len(mesh.faces), "watertight": mesh.is_watertight}
+    return stats
+
+
+def _in_table(stats: dict) -> str:
+    """Times and memory first, a line each."""
+    rows = [(f"{stage}, seconds", f"{seconds:.2f}") for stage, seconds in stats["seconds"].items()]
+    rows.append(("peak memory", as_size(stats["peak_memory"])))
+    for name, value in stats.items():
+        if name not in ("seconds", "peak_memory", "inputs", "output", "dropped"):
+            rows.append((name.replace("_", " "), as_word(value)))
+    rows += [(f"dropped, {reason}", str(count)) for reason, count in stats["dropped"].items() if count]
+    return table(rows)
+
+
+def _in_one_line(stats: dict) -> str:
+    """The file that was written, and what matters most."""
+    parts = [f"{stats['points']} points", *([] if stats["normals"] == "given" else ["normals estimated"])]
+    parts += [f"depth {stats['depth']}", f"smoothness {stats['smoothness']:.3g}", f"tolerance {stats['tolerance']:.3g}"]
+    if "faces" in stats:
+        parts += [f"{stats['vertices']} vertices", f"{stats['faces']} faces"]
+        parts.append("watertight" if stats["watertight"] else "not watertight")
+    else:
+        parts.append(f"{stats['coefficients']} coefficients")
+    parts += [f"{stats['seconds']['total']:.1f} s", as_size(stats["peak_memory"])]
+    return f"{stats['output']}: {', '.join(parts)}"

@@ -1,14 +1,10 @@
-"""What the user is told: warnings, times, memory, tables; and how many processors are at work."""
-
-from __future__ import annotations
+"""Messages to the user: warnings, times, memory, tables; and how many processors are at work."""
 
 import sys
 import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-
-# -- messages --------------------------------------------------------------------------------------------------------
 
 
 def one_line(message: object) -> str:
@@ -31,18 +27,15 @@ def shown_warnings() -> Iterator[None]:
         yield
 
 
-# -- processors, memory, time ----------------------------------------------------------------------------------------
-
-
 @contextmanager
 def threads(number: int | None) -> Iterator[None]:
-    """As many threads of Numba as wished, if there are as many."""
+    """Use the given number of Numba threads, or all there are if that is fewer."""
     if number is None:
         yield
         return
     import numba
 
-    most = numba.config.NUMBA_NUM_THREADS
+    most: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]  # Numba sets it at run time
     if number > most:
         warn(f"--threads {number}: only {most} can be used here.")
     before = numba.get_num_threads()
@@ -53,7 +46,7 @@ def threads(number: int | None) -> Iterator[None]:
         numba.set_num_threads(before)
 
 
-class Clock:
+class Stopwatch:
     """Seconds of each stage."""
 
     def __init__(self):
@@ -62,31 +55,24 @@ class Clock:
 
     @property
     def total(self) -> float:
+        """Seconds since the clock was made."""
         return time.perf_counter() - self._start
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
+        """Measure what is done within."""
         start = time.perf_counter()
         yield
         self.seconds[name] = time.perf_counter() - start
 
-    def split(self, name: str, parts: dict[str, float]) -> None:
-        """Replace a stage by its parts, if they are known."""
-        if parts:
-            self.seconds.pop(name)
-            self.seconds |= parts
-
 
 def peak_memory() -> int | None:
-    """Bytes, where the system tells."""
+    """Bytes, or None where the system does not say."""
     try:
         import resource
     except ImportError:
         return None
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-
-
-# -- words -----------------------------------------------------------------------------------------------------------
 
 
 def listed(words: Sequence[str]) -> str:

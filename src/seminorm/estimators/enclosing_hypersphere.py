@@ -5,16 +5,17 @@ from __future__ import annotations
 from numbers import Real
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import OutlierMixin
 
-from .. import _threads as threads
+from .._base import blas as threads
 from ..kernels import Kernel
 from ..nullspace import Polynomials
-from ..solvers.enclosing_sphere import enclosing_sphere
-from .kernel_input import ExpansionMachine
+from ..solvers.margin.one_class import enclosing_sphere
+from .base import KernelMachine
 
 
-class EnclosingHypersphere(OutlierMixin, ExpansionMachine):
+class EnclosingHypersphere(OutlierMixin, KernelMachine):
     """The smallest sphere in feature space that holds all but a share ``nu`` of the points: what lies outside is novel.
 
     Its centre is a combination sum_i a_i phi(x_i) with sum a = 1, found from the dual min a'Ka - a'diag(K), 0 <= a <=
@@ -31,17 +32,14 @@ class EnclosingHypersphere(OutlierMixin, ExpansionMachine):
     Parameters
     ----------
     kernel : Kernel or "precomputed", optional
-        ``NegativeDistance()`` if left out. For "precomputed" X is a matrix of kernel values, one row a point, one
-        column a training point.
+        ``NegativeDistance()`` if left out. For "precomputed" X is the matrix of kernel values to the training points.
     nu : float
         Share of the training points that may lie outside, 0 < nu <= 1.
 
     Attributes
     ----------
-    support_ : array
-        Rows of X with a weight in the centre: on the sphere or outside.
-    dual_coef_ : array (1, n_support)
-        Their weights a; they add up to 1.
+    support_, dual_coef_ : arrays (n_support,) and (1, n_support)
+        Rows of X with a weight in the centre, on the sphere or outside, and their weights a, which add up to 1.
     radius_ : float
         In feature space; NaN if an indefinite kernel makes its square negative.
     offset_ : float
@@ -51,23 +49,26 @@ class EnclosingHypersphere(OutlierMixin, ExpansionMachine):
     function_ : Expansion
         The inner product with the centre, sum_i a_i k(x_i, .).
 
+    See Also
+    --------
+    SlabMachine : A slab instead of a sphere.
+
     Examples
     --------
-    >>> import numpy as np
     >>> from seminorm import EnclosingHypersphere
     >>> from seminorm.kernels import Linear
     >>> model = EnclosingHypersphere(Linear(), nu=0.01).fit([[0.0, 0.0], [2.0, 0.0], [1.0, 0.5]])
-    >>> round(model.radius_, 6)
-    1.0
     >>> model.predict([[1.0, 0.9], [1.0, 1.1]])
     array([ 1, -1])
     """
 
-    def __init__(self, kernel: Kernel | str | None = None, nu: float = 0.1):
-        self.kernel = kernel
-        self.nu = nu
+    offset_: float
+    _center_square_: float
 
-    def fit(self, X, y=None) -> EnclosingHypersphere:
+    def __init__(self, kernel: Kernel | str | None = None, nu: float = 0.1):
+        self.kernel, self.nu = kernel, nu
+
+    def fit(self, X: ArrayLike, y: object = None) -> EnclosingHypersphere:
         """Find the sphere around the rows of X, or around the training points with the kernel matrix X."""
         if not (isinstance(self.nu, Real) and 0 < self.nu <= 1):
             raise ValueError(f"nu must be a share with 0 < nu <= 1, got {self.nu!r}.")
@@ -86,28 +87,24 @@ class EnclosingHypersphere(OutlierMixin, ExpansionMachine):
         self._keep(X, sphere.weights[:, None], np.zeros((0, 1)))
         return self
 
-    def score_samples(self, X, diag=None) -> np.ndarray:
+    def score_samples(self, X: ArrayLike, diag: ArrayLike | None = None) -> np.ndarray:
         """Minus the squared distance to the centre: the lower, the more novel.
 
-        Parameters
-        ----------
-        X : array or sparse matrix (m, d), or the kernel matrix (m, n) to the training points
-        diag : array (m,), optional
-            With ``kernel="precomputed"``: k(x, x) of the rows of X. It may be left out where k(x, x) is the same for
-            all training points.
+        With ``kernel="precomputed"`` X is the kernel matrix (m, n) to the training points, and ``diag`` (m,) is k(x, x)
+        of its rows. It may be left out where k(x, x) is the same for all training points.
         """
         X = self._check_points(X)
         return 2.0 * self._values(X)[:, 0] - self._diag(X, diag) - self._center_square_
 
-    def decision_function(self, X, diag=None) -> np.ndarray:
+    def decision_function(self, X: ArrayLike, diag: ArrayLike | None = None) -> np.ndarray:
         """The squared radius less the squared distance to the centre: negative outside."""
         return self.score_samples(X, diag) - self.offset_
 
-    def predict(self, X, diag=None) -> np.ndarray:
+    def predict(self, X: ArrayLike, diag: ArrayLike | None = None) -> np.ndarray:
         """+1 inside and on the sphere, -1 outside."""
         return np.where(self.decision_function(X, diag) >= 0, 1, -1)
 
-    def fit_predict(self, X, y=None) -> np.ndarray:
+    def fit_predict(self, X: ArrayLike, y: object = None) -> np.ndarray:
         """Find the sphere and tell which training points are inside, +1, and outside, -1."""
         self.fit(X)
         return self.predict(X, self.diag_fit_ if self._is_given() else None)

@@ -3,92 +3,97 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
 from numbers import Integral, Real
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted, validate_data
 from tqdm import tqdm
 
-from .._compilation import announce_compilation
-from .._warnings import warn_user
-from ..fields import _numba as loops
+from .._base.compilation import announce_compilation
+from .._base.warnings import warn_user
+from ..fields import _loops as loops
+from ..fields.field import Field
 from ..fields.fit import Fit, Settings, fit_levels
-from ..fields.gridding import regular_axes, sample_on_grid
+from ..fields.posterior import Posterior
 from ..fields.sources import CHUNK_POINTS, Source, is_chunk
+from ..fields.tree import Tree
+from ..functions.functionals import Functional, ObservedFunctionals
+from ..functions.grids import regular_axes, sample_on_grid
+from .base import FunctionRegressor
+from .observations import functional_shape, observed_functionals
 
 _FEW = 64
-_CHOICES = ("auto", "gcv", "holdout")
+_CRITERIA = ("robust_gcv", "gcv", "holdout")
 _HAIR = 1e-9  # of a cell of level 0
 _ALWAYS_NEEDED = (loops.locate, loops.apply, loops.add_data, loops.evaluate)
 
 
-class FieldSmoother(RegressorMixin, BaseEstimator):
+class FieldSmoother(FunctionRegressor):
     """Smoothing spline in one to four dimensions by a multilevel basis: the large-scale sibling of :class:`Smoother`.
 
     Minimises alpha |f|^2 + sum_i w_i (f(x_i) - y_i)^2 + sum_i v_i |grad f(x_i) - g_i|^2, where |f|^2 is the sum of
-    squared derivatives of order m, integrated over a box around the data. Time and memory grow with the number of
-    points, not with its square.
+    squared derivatives of order m, integrated over a box around the data. Other linear functionals of f can be
+    observed as well. Time and memory grow with the number of points, not with its square.
 
     Parameters
     ----------
-    alpha : float or {"auto", "gcv", "holdout"}, default "auto"
-        Weight of the squared semi-norm. "auto" and "gcv": generalised cross-validation with a stochastic trace;
-        "holdout": the error at a fifth of the points.
-    order : int, default 2
+    alpha : float or "auto"
+        Weight of the squared semi-norm; "auto" minimises the criterion.
+    criterion : {"robust_gcv", "gcv", "holdout"}
+        How alpha is chosen: by generalised cross-validation with a stochastic trace, alone or with a factor that
+        guards against noise that neighbours share; or by the error at a fifth of the points and functionals, fitted
+        to the others.
+    order : int
         m, the order of the derivatives in the semi-norm: 1, 2 or 3. Polynomials of degree m - 1 are free.
     degree : int, optional
         Of the B-splines: 2 or 3, at least the order. Left out, 2, or 3 for order 3.
-    depth : int or "auto", default "auto"
+    depth : int or "auto"
         The finest functions have 2**depth cells across the longest side of the data. "auto": as deep as residuals and
         sampling ask for, region by region.
-    scale : float or array (d,), default 1
-        What the coordinates are divided by before anything else: makes axes of different units comparable (space and
+    scale : float or array (d,)
+        Coordinates are divided by it before anything else: it makes axes of different units comparable (space and
         time).
     margin : float, optional
         Width of the box beyond the data, relative to the longest side of the data. Left out, 2, in four dimensions 1.
         The box has whole cells of level 0, which are as wide as the longest side: along each axis, the data and both
         margins are rounded up to a multiple of it.
-    tol : float, default 1e-4
-        Relative residual of the linear system at which the solver stops.
-    max_iter : int, default 1000
-        Most steps of the solver on a level.
+    tol, max_iter : float, int
+        Relative residual of the linear system at which the solver stops, and its largest number of steps per level.
     memory_limit : float, optional
         In bytes. Left out, what the machine has.
-    std_samples : int, default 64
+    std_samples : int
         Random fields for the standard deviation at more than 64 points; its relative error is 1 / sqrt(2 std_samples).
-    verbose : bool, default False
-        Progress bar, with the level at work; and a word before the loops are compiled, once on a machine.
+    verbose : bool
+        Show progress, with the level at work, and say so before the loops are compiled, once on a machine.
     callback : callable, optional
         Called with a :class:`seminorm.fields.fit.Fit` after each level.
 
     Attributes
     ----------
-    field_ : Field
+    function_ : Field
         The fitted function: value, gradient, Hessian, semi-norm, save and load.
-    alpha_ : float
-    alpha_path_ : dict of arrays
+    alpha_, alpha_path_ : float, dict of arrays
         ``alpha`` and ``score`` (the criterion) of all that was tried, empty for a given alpha; unless points were held
         out also ``edf``, the effective degrees of freedom.
     complete_ : bool
         False if the fit was interrupted: then the field is that of a coarse level, and alpha provisional.
-    n_iter_ : int
-        Steps of the last solution.
-    residual_ : float
-        Relative residual reached, in the norm of the preconditioner.
-    data_bounds_ : pair of arrays (d,)
+    n_iter_, residual_ : int, float
+        Steps of the last solution, and the relative residual reached, in the norm of the preconditioner.
+    data_bounds_ : array (2, d)
         Extent of the data.
-    n_features_in_ : int
 
     Notes
     -----
     Interrupted by Ctrl-C, the estimator keeps the field of the last level that was completed, and ``complete_`` is
     False.
 
-    Beyond the box (``field_.bounds``) the semi-norm says nothing about the function: values go on linearly, and the
+    Beyond the box (``function_.bounds``) the semi-norm says nothing about the function: values go on linearly, and the
     standard deviation is infinite, with a warning.
 
     With ``depth="auto"`` cells are refined where the residuals of neighbouring points agree. Detail finer than the
@@ -99,6 +104,10 @@ class FieldSmoother(RegressorMixin, BaseEstimator):
     A minimiser exists in the limit of ever finer functions only for 2 m > d (2 m > d + 2 with gradients). Other
     orders are allowed; then no cell is made smaller than the sampling, and the answer depends on that resolution.
 
+    See Also
+    --------
+    Smoother : The exact solution, for some thousand points.
+
     Examples
     --------
     >>> import numpy as np
@@ -106,63 +115,74 @@ class FieldSmoother(RegressorMixin, BaseEstimator):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.random((2000, 2))
     >>> y = np.sin(6 * X[:, 0]) + X[:, 1] + 0.1 * rng.standard_normal(2000)
-    >>> smoother = FieldSmoother().fit(X, y)
-    >>> bool(abs(smoother.predict([[0.5, 0.5]])[0] - np.sin(3) - 0.5) < 0.05)
+    >>> bool(abs(FieldSmoother().fit(X, y).predict([[0.5, 0.5]])[0] - np.sin(3) - 0.5) < 0.05)
     True
     """
 
+    function_: Field
+    alpha_: float
+    alpha_path_: dict[str, np.ndarray]
+    complete_: bool
+    n_iter_: int
+    residual_: float
+    data_bounds_: np.ndarray
+    n_features_in_: int
+    _posterior: Posterior
+    _drawn: list[Field] | None
+
     def __init__(
         self,
-        alpha="auto",
+        alpha: float | str = "auto",
         *,
-        order=2,
-        degree=None,
-        depth="auto",
-        scale=1.0,
-        margin=None,
-        tol=1e-4,
-        max_iter=1000,
-        memory_limit=None,
-        std_samples=64,
-        verbose=False,
-        callback=None,
+        criterion: str = "robust_gcv",
+        order: int = 2,
+        degree: int | None = None,
+        depth: int | str = "auto",
+        scale: ArrayLike = 1.0,
+        margin: float | None = None,
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+        memory_limit: float | None = None,
+        std_samples: int = 64,
+        verbose: bool = False,
+        callback: Callable[[Fit], object] | None = None,
     ):
-        self.alpha = alpha
-        self.order = order
-        self.degree = degree
-        self.depth = depth
-        self.scale = scale
-        self.margin = margin
-        self.tol = tol
-        self.max_iter = max_iter
-        self.memory_limit = memory_limit
-        self.std_samples = std_samples
-        self.verbose = verbose
-        self.callback = callback
+        self.alpha, self.criterion, self.order, self.degree, self.depth = alpha, criterion, order, degree, depth
+        self.scale, self.margin, self.tol, self.max_iter, self.memory_limit = scale, margin, tol, max_iter, memory_limit
+        self.std_samples, self.verbose, self.callback = std_samples, verbose, callback
 
-    def fit(self, X, y=None, sample_weight=None, gradients=None, gradient_weight=None):
+    def fit(
+        self,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        gradients: ArrayLike | None = None,
+        gradient_weight: ArrayLike | None = None,
+        functionals: Sequence[tuple] | None = None,
+    ) -> FieldSmoother:
         """Fit a field.
 
         Parameters
         ----------
-        X : array (n, d), memory-mapped or Dask array, or a source of chunks
+        X : array (n, d), memory-mapped or Dask array, or a source of chunks, optional
             A source is a list of chunks or npz files, or a callable that returns a fresh iterator of chunks; a chunk
-            is a tuple (X, y, sample_weight, gradients, gradient_weight), with None for what is missing, or a dict.
+            is a tuple (X, y, sample_weight, gradients, gradient_weight), with None for what is missing, or a dict. X
+            may be left out if functionals are given.
         y : array (n,), optional
             Values; may be missing if gradients are given.
         sample_weight : array (n,), optional
             One over the noise variance of each value, up to a common factor. Zero leaves a value out.
-        gradients : array (n, d), optional
-            Gradients at X; NaN for components that are not known.
-        gradient_weight : array (n,) or float, optional
-
-        Returns
-        -------
-        self
+        gradients, gradient_weight : arrays (n, d) and (n,) or float, optional
+            Gradients at X, NaN for components that are not known, and their weights.
+        functionals : sequence of (Functional, targets) or (Functional, targets, weights), optional
+            Other linear functionals that were observed: block averages, derivatives along directions, sums such as
+            a f + b df/dn. See :class:`seminorm.Functional`. They stay in memory, beside chunks or Dask arrays too; a
+            field takes values and first derivatives, not second ones. With ``depth="auto"`` the cells under
+            functionals are refined until there are more cells than functionals.
         """
-        source = self._source(X, y, sample_weight, gradients, gradient_weight)
+        source = self._source(X, y, sample_weight, gradients, gradient_weight, functionals)
         settings = self._settings()
-        vars(self).pop("field_", None)  # what fails now must not leave the field of other data
+        self.__dict__.pop("function_", None)  # what fails now must not leave the field of other data
         if self.verbose:
             announce_compilation(_ALWAYS_NEEDED, partial(print, file=sys.stderr, flush=True))
         with tqdm(desc="reading", unit="pass", disable=not self.verbose) as bar:
@@ -174,34 +194,29 @@ class FieldSmoother(RegressorMixin, BaseEstimator):
                     if self.callback is not None:
                         self.callback(fit)
             except KeyboardInterrupt as interruption:
-                if hasattr(self, "field_") and not self.complete_:
+                if hasattr(self, "function_") and not self.complete_:
                     interruption.add_note(
-                        f"The FieldSmoother keeps the field of depth {self.field_.depth}, the last level that was "
+                        f"The FieldSmoother keeps the field of depth {self.function_.depth}, the last level that was "
                         "completed, with a provisional alpha; complete_ is False."
                     )
                 raise
         return self
 
-    def predict(self, X, return_std=False):
-        """Values at X; with ``return_std`` also the standard deviation of the field there, without the noise.
-
-        It is infinite beyond the box, where the semi-norm says nothing.
-        """
-        X = self._points(X)
-        values = self.field_(X)
-        return (values, self._std(X, exact=len(X) <= _FEW)) if return_std else values
-
     @property
-    def noise_variance_(self):
+    def noise_variance_(self) -> float:
         """Estimated noise variance of an observation of weight 1."""
         check_is_fitted(self)
         return self._posterior.noise_variance
 
-    def predict_gradient(self, X):
-        """Gradients at X, shape (n, d)."""
-        return self.field_.gradient(self._points(X))
-
-    def grid(self, spacing=None, *, bounds=None, names=None, value_name="value", std=False):
+    def grid(
+        self,
+        spacing: ArrayLike | None = None,
+        *,
+        bounds: ArrayLike | None = None,
+        names: Sequence[str] | None = None,
+        value_name: str = "value",
+        std: bool = False,
+    ) -> Any:
         """Values on a regular grid, as an ``xarray.DataArray`` if xarray is installed, else a tuple of axes and the
         array.
 
@@ -210,30 +225,34 @@ class FieldSmoother(RegressorMixin, BaseEstimator):
         spacing : float or array (d,), optional
             Distance of the grid points; left out, 100 points along the longest side, and the same distance along the
             others, both in coordinates divided by ``scale``.
-        bounds : optional
-            Two corners (d,), or flat, as (xmin, xmax, ymin, ymax, ...); left out, the extent of the data.
-        names : list of str, optional
-            Of the axes.
-        value_name : str
-        std : bool, default False
-            Add the standard deviation of the field as ``value_name + "_std"``: then the grid is an
-            ``xarray.Dataset``, or the tuple has another array.
+        bounds : array (2, d), optional
+            The lower and the upper corner; left out, the extent of the data.
+        names, value_name : list of str, str
+            Of the axes and of the values.
+        std : bool
+            Add the standard deviation of the field as ``value_name + "_std"``: then the grid is an ``xarray.Dataset``,
+            or the tuple has another array.
+
+        Returns
+        -------
+        xarray.DataArray, xarray.Dataset or tuple
         """
         check_is_fitted(self)
         bounds = self.data_bounds_ if bounds is None else bounds
-        axes = regular_axes(bounds, self.field_.dimension, spacing, self.field_.tree.box.scale)
-        functions = {value_name: self.field_}
+        axes = regular_axes(bounds, self.function_.dimension, spacing, self.function_.tree.box.scale)
+        functions: dict[str, Callable[[np.ndarray], np.ndarray]] = {value_name: self.function_}
         if std:
             functions[f"{value_name}_std"] = partial(self._std, exact=prod(map(len, axes)) <= _FEW)
         return sample_on_grid(functions, axes, names)
 
-    def __sklearn_is_fitted__(self):
-        return hasattr(self, "field_")
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "function_")
 
     def _settings(self) -> Settings:
         _check_parameters(self)
         return Settings(
             alpha=self.alpha if isinstance(self.alpha, str) else float(self.alpha),
+            criterion=self.criterion,
             order=self.order,
             degree=max(2, self.order) if self.degree is None else self.degree,
             depth=None if self.depth == "auto" else int(self.depth),
@@ -244,8 +263,20 @@ class FieldSmoother(RegressorMixin, BaseEstimator):
             memory_limit=self.memory_limit,
         )
 
-    def _source(self, X, y, sample_weight, gradients, gradient_weight) -> Source:
+    def _source(self, X, y, sample_weight, gradients, gradient_weight, functionals) -> Source:
+        if X is None and functionals is not None:
+            if not (y is None and sample_weight is None and gradients is None):
+                raise ValueError("y, sample_weight and gradients need X; functionals have targets of their own.")
+            self.n_features_in_, _ = functional_shape(functionals)
+            self.__dict__.pop("feature_names_in_", None)
+            source = Source(lambda: ())
+        else:
+            source = self._points_source(X, y, sample_weight, gradients, gradient_weight)
+        return source.with_functionals(_field_functionals(functionals, getattr(self, "n_features_in_", None)))
+
+    def _points_source(self, X, y, sample_weight, gradients, gradient_weight) -> Source:
         _check_readable(X)
+        self.__dict__.pop("n_features_in_", None)  # of other data
         chunked = callable(X) or isinstance(X, Source) or hasattr(X, "dask")
         if not chunked and not (isinstance(X, (list, tuple)) and len(X) and is_chunk(X[0])):
             if y is None and gradients is None:
@@ -268,8 +299,8 @@ class FieldSmoother(RegressorMixin, BaseEstimator):
 
     def _keep(self, fit: Fit) -> None:
         posterior = fit.posterior()  # takes a while, and an interruption must not leave half of the attributes
-        vars(self).update(
-            field_=fit.field,
+        self.__dict__.update(
+            function_=fit.field,
             alpha_=fit.alpha,
             alpha_path_=_path(fit),
             complete_=fit.final,
@@ -281,15 +312,12 @@ class FieldSmoother(RegressorMixin, BaseEstimator):
             _drawn=None,
         )
 
-    def _points(self, X) -> np.ndarray:
-        check_is_fitted(self)
-        return validate_data(self, X, reset=False, dtype=np.float64)
-
-    def _std(self, X: np.ndarray, exact: bool) -> np.ndarray:
-        inside = _in_the_box(X, self.field_)
+    def _std(self, X: np.ndarray, exact: bool | None = None) -> np.ndarray:
+        exact = len(X) <= _FEW if exact is None else exact
+        inside = _in_the_box(X, self.function_)
         std = np.full(len(X), np.inf)
         if not inside.all():
-            low, high = self.field_.bounds
+            low, high = self.function_.bounds
             warn_user(
                 f"X has points beyond the box of the field, from {low} to {high}: nothing is known there, and the "
                 "standard deviation is infinite. A larger margin makes the box larger."
@@ -298,16 +326,38 @@ class FieldSmoother(RegressorMixin, BaseEstimator):
         if exact:
             std[inside] = np.sqrt(np.maximum(self._posterior.variance(X), 0.0))
             return std
-        if self._drawn is None:
-            self._drawn = self._posterior.samples(self.std_samples)
+        self._drawn = drawn = self._drawn or self._posterior.samples(self.std_samples)
         squares = np.zeros(len(X))
-        for field in self._drawn:
+        for field in drawn:
             squares += field(X) ** 2
-        std[inside] = np.sqrt(squares / len(self._drawn))
+        std[inside] = np.sqrt(squares / len(drawn))
         return std
 
 
-def _describe(bar: tqdm, tree) -> None:
+def _field_functionals(items: Sequence[tuple] | None, dimension: int | None) -> ObservedFunctionals | None:
+    """All observed functionals as one."""
+    if not items:
+        return None
+    dimension = functional_shape(items)[0] if dimension is None else dimension
+    observed = [observed_functionals(item, dimension, 1) for item in items]
+    functional = Functional.stack([item.functional for item in observed])
+    if dimension > 4:
+        raise ValueError(
+            f"functionals have {dimension} coordinates, and fields have one to four: use seminorm.Smoother for more."
+        )
+    if functional.derivative > 1:
+        raise ValueError(
+            f"functionals of a field take values and first derivatives, got derivatives of order "
+            f"{functional.derivative}: use seminorm.Smoother for these."
+        )
+    return ObservedFunctionals(
+        functional,
+        np.concatenate([item.targets for item in observed]),
+        np.concatenate([item.weights for item in observed]),
+    )
+
+
+def _describe(bar: tqdm, tree: Tree) -> None:
     """Name the level at work on a progress bar."""
     size = f"{tree.size:,}".replace(",", " ")
     bar.set_description(f"depth {tree.depth}, {size} coefficients")
@@ -319,14 +369,14 @@ def _path(fit: Fit) -> dict[str, np.ndarray]:
     return {name: np.array(values, dtype=float) for name, values in path.items() if None not in values}
 
 
-def _in_the_box(X: np.ndarray, field) -> np.ndarray:
+def _in_the_box(X: np.ndarray, field: Field) -> np.ndarray:
     """Points of the box, up to rounding."""
     box = field.tree.box
     cells = box.coordinates(X)
-    return ((cells >= -_HAIR) & (cells <= box.cells + _HAIR)).all(axis=1)
+    return np.all((cells >= -_HAIR) & (cells <= box.cells + _HAIR), axis=1)
 
 
-def _check_readable(X) -> None:
+def _check_readable(X: Any) -> None:
     """Refuse what holds nothing, cannot be read twice, or names files that are not there."""
     if isinstance(X, (list, tuple)) and len(X) == 0:
         raise ValueError(
@@ -343,7 +393,7 @@ def _check_readable(X) -> None:
             _existing(chunk, f", item {number} of {len(X)} of X")
 
 
-def _existing(chunk, where: str = ""):
+def _existing(chunk: Any, where: str = "") -> Any:
     """The chunk itself; the path of a file must be that of a file."""
     if (isinstance(chunk, str) or hasattr(chunk, "__fspath__")) and not Path(chunk).is_file():
         state = "is a folder" if Path(chunk).is_dir() else "does not exist"
@@ -351,11 +401,11 @@ def _existing(chunk, where: str = ""):
     return chunk
 
 
-def _floats(values) -> np.ndarray | None:
+def _floats(values: Any) -> np.ndarray | None:
     return None if values is None else np.asarray(values, dtype=np.float64)
 
 
-def _without_unused(y, sample_weight):
+def _without_unused(y: Any, sample_weight: np.ndarray | None) -> Any:
     """Values of weight 0 may be anything, NaN too: 0 stands for them."""
     if y is None or sample_weight is None or not (sample_weight == 0.0).any():
         return y
@@ -363,7 +413,7 @@ def _without_unused(y, sample_weight):
     return np.where(sample_weight == 0.0, 0.0, y) if y.shape == sample_weight.shape else y
 
 
-def _validated(smoother: FieldSmoother, X, y) -> tuple[np.ndarray, np.ndarray | None]:
+def _validated(smoother: FieldSmoother, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray | None]:
     """Arrays of an ordinary call; a memory-mapped X is checked chunk by chunk later."""
     if isinstance(X, np.memmap):
         smoother.n_features_in_ = X.shape[1]
@@ -381,24 +431,27 @@ def _validated(smoother: FieldSmoother, X, y) -> tuple[np.ndarray, np.ndarray | 
 
 def _check_parameters(smoother: FieldSmoother) -> None:
     alpha, depth = smoother.alpha, smoother.depth
-    if isinstance(alpha, str):
-        if alpha not in _CHOICES:
-            raise ValueError(f"alpha must be a positive number or one of {', '.join(_CHOICES)}, got {alpha!r}.")
-    elif not (isinstance(alpha, Real) and np.isfinite(alpha) and alpha > 0):
-        raise ValueError(f"alpha must be a positive number or one of {', '.join(_CHOICES)}, got {alpha!r}.")
+    if isinstance(alpha, str) and alpha in _CRITERIA:
+        raise ValueError(f'alpha must be "auto" or a positive number: use alpha="auto", criterion={alpha!r}.')
+    if not (alpha == "auto" if isinstance(alpha, str) else _is_number(alpha, 0.0) and alpha > 0):
+        raise ValueError(f'alpha must be "auto" or a positive number, got {alpha!r}.')
+    if smoother.criterion not in _CRITERIA:
+        raise ValueError(f"criterion must be one of {', '.join(map(repr, _CRITERIA))}, got {smoother.criterion!r}.")
     if smoother.order not in (1, 2, 3):
         raise ValueError(f"order must be 1, 2 or 3, got {smoother.order!r}.")
     if smoother.degree not in (None, 2, 3):
         raise ValueError(f"degree must be 2 or 3, got {smoother.degree!r}.")
-    if depth != "auto" and not (isinstance(depth, Integral) and 0 <= depth <= 30):
+    if depth != "auto" and not (isinstance(depth, Integral) and 0 <= int(depth) <= 30):
         raise ValueError(f'depth must be "auto" or an integer from 0 to 30, got {depth!r}.')
     if not np.all(np.isfinite(smoother.scale)) or np.min(smoother.scale) <= 0:
         raise ValueError(f"scale must be positive, got {smoother.scale!r}.")
     for name, low in (("margin", 0), ("tol", 0), ("max_iter", 1), ("std_samples", 1)):
         value = getattr(smoother, name)
-        if name == "margin" and value is None:
-            continue
-        if not (isinstance(value, Real) and np.isfinite(value) and value >= low):
+        if not (_is_number(value, low) or (name == "margin" and value is None)):
             raise ValueError(f"{name} must be a number not below {low}, got {value!r}.")
     if smoother.memory_limit is not None and not smoother.memory_limit > 0:
         raise ValueError(f"memory_limit must be a positive number of bytes or None, got {smoother.memory_limit!r}.")
+
+
+def _is_number(value: object, low: float) -> bool:
+    return isinstance(value, Real) and np.isfinite(float(value)) and float(value) >= low

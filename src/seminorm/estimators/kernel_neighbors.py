@@ -6,23 +6,26 @@ from collections.abc import Iterator
 from numbers import Integral
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, clone
 from sklearn.metrics import accuracy_score
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from .. import _threads as threads
+from .._base import blas as threads
 from ..invariance.distances.base import Distance
 from ..kernels import Kernel
 from ..solvers.neighbors import nearest, vote
-from .kernel_input import PRECOMPUTED, KernelMachine
+from .base import PRECOMPUTED, KernelMachine
 
 PRECOMPUTED_DISTANCES = "precomputed_distances"
 _BLOCK_ENTRIES = 2**22
 
 
 class KernelNeighbors(ClassifierMixin, KernelMachine):
-    """The class of the nearest training points, with d(x, y)^2 = k(x, x) - 2 k(x, y) + k(y, y) (seed 002, section 4).
+    """The class of the nearest training points, with d(x, y)^2 = k(x, x) - 2 k(x, y) + k(y, y).
+
+    See [Haasdonk and Burkhardt 2007, 4].
 
     With a Gaussian or negative-distance kernel this is the ordinary nearest neighbour; with an invariant kernel, or
     an invariant distance in its place, it is the nearest up to the transformations. The distance of a conditionally
@@ -37,88 +40,76 @@ class KernelNeighbors(ClassifierMixin, KernelMachine):
     ----------
     kernel : Kernel, Distance, "precomputed" or "precomputed_distances", optional
         ``NegativeDistance()`` if left out. A distance of :mod:`seminorm.invariance` is used as it is. "precomputed":
-        X is a matrix of kernel values, "precomputed_distances": of distances; one row a point, one column a training
-        point.
+        X is a matrix of kernel values, "precomputed_distances": of distances; one row per point, one column per
+        training point.
     n_neighbors : int
         How many neighbours vote.
     weights : {"uniform", "distance"}
-        Equal votes, or votes of weight 1 / distance (training points at distance zero then outvote all others).
+        Equal votes, or votes of weight 1 / distance. Training points at distance zero then outvote all others.
 
     Attributes
     ----------
-    classes_ : array
-    labels_ : array (n,)
-        For each training point, the index of its class in ``classes_``.
+    classes_, labels_ : arrays
+        The classes, and for each training point the index of its class.
     X_fit_ : array
         The training points, or the given matrix.
+
+    See Also
+    --------
+    KernelPerceptron, SVC
 
     Examples
     --------
     >>> import numpy as np
     >>> from seminorm import KernelNeighbors
     >>> X = np.array([[0.0], [1.0], [5.0], [6.0]])
-    >>> model = KernelNeighbors(n_neighbors=1).fit(X, ["low", "low", "high", "high"])
-    >>> model.predict([[2.0], [4.0]])
+    >>> KernelNeighbors().fit(X, ["low", "low", "high", "high"]).predict([[2.0], [4.0]])
     array(['low', 'high'], dtype='<U4')
-    >>> model.leave_one_out_score()
-    1.0
     """
 
     _matrices = (PRECOMPUTED, PRECOMPUTED_DISTANCES)
 
     def __init__(self, kernel: Kernel | Distance | str | None = None, n_neighbors: int = 1, weights: str = "uniform"):
-        self.kernel = kernel
-        self.n_neighbors = n_neighbors
-        self.weights = weights
+        self.kernel, self.n_neighbors, self.weights = kernel, n_neighbors, weights
 
-    def fit(self, X, y) -> KernelNeighbors:
-        """Keep the training points.
-
-        Parameters
-        ----------
-        X : array or sparse matrix (n, d), or the matrix (n, n) of kernel values or distances
-        y : array (n,)
-        """
+    def fit(self, X: ArrayLike, y: ArrayLike) -> KernelNeighbors:
+        """Keep the training points X (n, d), or the matrix (n, n) of kernel values or distances, and their classes."""
         self._check_parameters()
-        X, y = self._check_training(X, y)
-        check_classification_targets(y)
+        points, labels = self._check_training(X, y)
+        check_classification_targets(labels)
         if not self._is_distance():
             self._refuse_higher_order()
-        if self.n_neighbors > X.shape[0]:
+        if self.n_neighbors > points.shape[0]:
             raise ValueError(
-                f"n_neighbors={self.n_neighbors} must be at most the number of points, n_samples={len(y)}."
+                f"n_neighbors={self.n_neighbors} must be at most the number of points, n_samples={len(labels)}."
             )
-        self.classes_, self.labels_ = np.unique(y, return_inverse=True)
-        self.X_fit_ = X
-        self.diag_fit_ = np.zeros(X.shape[0]) if self._is_distance() else self._training_diag(X)
+        self.classes_, self.labels_ = np.unique(labels, return_inverse=True)
+        self.X_fit_ = points
+        self.diag_fit_ = np.zeros(points.shape[0]) if self._is_distance() else self._training_diag(points)
         return self
 
-    def predict(self, X, diag=None) -> np.ndarray:
-        """The class of each row of X.
+    def predict(self, X: ArrayLike, diag: ArrayLike | None = None) -> np.ndarray:
+        """The class of each row of X, or of a matrix (m, n) of values to the training points.
 
-        Parameters
-        ----------
-        X : array or sparse matrix (m, d), or the matrix (m, n) of values to the training points
-        diag : array (m,), optional
-            With ``kernel="precomputed"``: k(x, x) of the rows of X. Only ``weights="distance"`` needs it, and not
-            where k(x, x) is the same for all training points.
+        With ``kernel="precomputed"``, ``diag`` (m,) is k(x, x) of the rows of X. Only ``weights="distance"`` needs it,
+        and not where k(x, x) is the same for all training points.
         """
-        X = self._check_points(X)
+        points = self._check_points(X)
         weighted = self.weights == "distance"
-        offsets = self._offsets(X, diag, needed=weighted)
-        chosen = np.empty(X.shape[0], dtype=int)
-        for rows, ranks, neighbors in self._nearest(X):
+        offsets = self._offsets(points, diag, needed=weighted)
+        chosen = np.empty(points.shape[0], dtype=np.intp)
+        for rows, ranks, neighbors in self._nearest(points):
             lengths = self._lengths(ranks, offsets[rows]) if weighted else None
             chosen[rows] = vote(self.labels_[neighbors], lengths, len(self.classes_))
         return self.classes_[chosen]
 
-    def kneighbors(self, X, diag=None) -> tuple[np.ndarray, np.ndarray]:
+    def kneighbors(self, X: ArrayLike, diag: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Distances (m, n_neighbors) to the nearest training points, nearest first, and the indices of these."""
-        X = self._check_points(X)
-        offsets = self._offsets(X, diag, needed=True)
-        distances = np.empty((X.shape[0], self.n_neighbors))
+        points = self._check_points(X)
+        offsets = self._offsets(points, diag, needed=True)
+        distances = np.empty((points.shape[0], self.n_neighbors))
         indices = np.empty(distances.shape, dtype=int)
-        for rows, ranks, neighbors in self._nearest(X):
+        for rows, ranks, neighbors in self._nearest(points):
             distances[rows] = self._lengths(ranks, offsets[rows])
             indices[rows] = neighbors
         return distances, indices
@@ -138,7 +129,9 @@ class KernelNeighbors(ClassifierMixin, KernelMachine):
             correct += int((chosen == self.labels_[rows]).sum())
         return correct / n
 
-    def score(self, X, y, sample_weight=None, diag=None) -> float:
+    def score(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, diag: ArrayLike | None = None
+    ) -> float:
         """Share of rows that are classified correctly."""
         return accuracy_score(y, self.predict(X, diag), sample_weight=sample_weight)
 
@@ -179,9 +172,7 @@ class KernelNeighbors(ClassifierMixin, KernelMachine):
             yield rows, values, by_class[columns]
 
     def _ranks(self, X) -> np.ndarray:
-        """Distances, or squared ones without what is the same for all training points: a Gaussian far away would lose
-        its digits to it.
-        """
+        """Distances, or squared ones without what all training points share, to which far Gaussians lose digits."""
         if self._is_distance() and self._is_given():
             self._refuse_negative(X)
             return np.array(X)

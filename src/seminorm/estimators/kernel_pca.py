@@ -5,22 +5,23 @@ from __future__ import annotations
 from numbers import Integral
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from .. import _threads as threads
+from .._base import blas as threads
 from ..kernels import Kernel
-from ..solvers.spectrum import signed_spectrum
-from .kernel_input import ExpansionMachine
+from ..solvers.eigenvalues import signed_spectrum
+from .base import KernelMachine
 
 
-class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ExpansionMachine):
+class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine):
     """Coordinates along the directions of largest variance in feature space.
 
     The eigenvectors v_j and eigenvalues of Pi K Pi give the coordinates of the training points, sqrt|eigenvalue_j|
     v_j, and those of a new point by its kernel values. Pi projects the constant out, which centres the images of the
     points. A conditionally positive definite kernel of order 1 is thus as good as a positive definite one. For
     kernels of higher order Pi projects out the polynomials of the kernel's null space on the training points (with
-    the thin plate the linear functions as well as the constant), because only beside these is the kernel definite.
+    the thin plate the linear functions as well as the constant), because the kernel is definite only beside these.
 
     An indefinite kernel has negative eigenvalues, too. They are kept: components are sorted by the modulus of their
     eigenvalue, and the coordinates Z are those of a pseudo-Euclidean space, Pi K Pi = Z diag(sign(eigenvalues_)) Z'.
@@ -28,19 +29,20 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ExpansionMach
     Parameters
     ----------
     kernel : Kernel or "precomputed", optional
-        ``NegativeDistance()`` if left out. For "precomputed" X is a matrix of kernel values, one row a point, one
-        column a training point; the constant is projected out.
+        ``NegativeDistance()`` if left out. For "precomputed" X is the kernel matrix; the constant is projected out.
     n_components : int, optional
         How many components to keep; all with an eigenvalue other than zero if left out.
 
     Attributes
     ----------
-    eigenvalues_ : array (n_components,)
-        By descending modulus, with their signs.
-    eigenvectors_ : array (n, n_components)
-        The first of the largest entries of each is positive.
+    eigenvalues_, eigenvectors_ : arrays (n_components,) and (n, n_components)
+        By descending modulus, with their signs. The first of the largest entries of each eigenvector is positive.
     function_ : Expansion
         The components as functions, with gradients where the kernel has them.
+
+    See Also
+    --------
+    KernelNeighbors, EnclosingHypersphere
 
     Examples
     --------
@@ -53,30 +55,29 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ExpansionMach
     """
 
     def __init__(self, kernel: Kernel | str | None = None, n_components: int | None = None):
-        self.kernel = kernel
-        self.n_components = n_components
+        self.kernel, self.n_components = kernel, n_components
 
-    def fit(self, X, y=None) -> KernelPCA:
+    def fit(self, X: ArrayLike, y: object = None) -> KernelPCA:
         """Find the components of the rows of X, or of the training points with the kernel matrix X."""
         count = self.n_components
         if count is not None and not (isinstance(count, Integral) and count > 0):
             raise ValueError(f"n_components must be a positive integer or None, got {count!r}.")
-        X = self._check_training(X, ensure_min_samples=2)
-        with threads.suited_to(X.shape[0]):
+        points = self._check_training(X, ensure_min_samples=2)
+        with threads.suited_to(points.shape[0]):
             degree = 0 if self._is_given() else max(self.kernel_.null_degree, 0)
-            machine = self._beside_polynomials(X, degree)
+            machine = self._beside_polynomials(points, degree)
             values, vectors = signed_spectrum(machine.definite_part(), machine.rounding)
         count = int(np.count_nonzero(values)) if count is None else min(count, len(values))
         self.eigenvalues_, self.eigenvectors_ = values[:count], vectors[:, :count]
         scaled = self.eigenvectors_ * (np.sign(self.eigenvalues_) / np.sqrt(_nonzero(np.abs(self.eigenvalues_))))
-        self._keep(X, *machine.functions(scaled, filled=False))
+        self._keep(points, *machine.functions(scaled, filled=False))
         return self
 
-    def transform(self, X) -> np.ndarray:
+    def transform(self, X: ArrayLike) -> np.ndarray:
         """Coordinates (m, n_components) of the rows of X."""
         return self._values(self._check_points(X))
 
-    def fit_transform(self, X, y=None) -> np.ndarray:
+    def fit_transform(self, X: ArrayLike, y: object = None) -> np.ndarray:
         """Coordinates (n, n_components) of the training points."""
         self.fit(X)
         return self.eigenvectors_ * np.sqrt(np.abs(self.eigenvalues_))

@@ -1,19 +1,19 @@
 """From what the user passes to ``fit`` to linear functionals, targets and weights."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array
 
-from ..functions import Functional
+from ..functions.functionals import Functional, ObservedFunctionals
 from ..kernels.base import Kernel
 
 
 @dataclass
-class Observations:
-    """N observed functionals with targets (N, k) and positive weights (N,).
+class FunctionalData:
+    """N observed functionals with targets (N, k) and positive weights (N,); the values come first, if there are any.
 
     ``groups[i]`` says which observed value sample i went into: samples at the same point are merged into one
     observation with their weighted mean and the sum of their weights, which changes no fit, and makes "leave one out"
@@ -24,27 +24,84 @@ class Observations:
     targets: np.ndarray
     weights: np.ndarray
     groups: np.ndarray
-    scatter: np.ndarray  #: weighted sum of squares of the samples about the means of their points, for each output
+    scatter: np.ndarray  #: weighted sum of squares of the samples about the means of their points, per output
     repeats: int  #: degrees of freedom of the scatter: different values at the same point, less one each
+    n_values: int  #: number of observed values
+
+    @property
+    def points(self) -> np.ndarray:
+        """Where values are observed; if there are none, the points of all functionals."""
+        if self.n_values:
+            return self.functionals[0].points
+        return np.concatenate([functional.points for functional in self.functionals])
 
 
 def collect_observations(
-    X: np.ndarray, y: np.ndarray, weights: np.ndarray, gradients, functionals, kernel: Kernel
-) -> Observations:
+    X: np.ndarray,
+    y: np.ndarray,
+    weights: np.ndarray,
+    gradients: Any,
+    functionals: Sequence[ObservedFunctionals],
+    kernel: Kernel,
+) -> FunctionalData:
     """Observed values, then observed gradient components, then other functionals."""
     points, targets, point_weights, groups, scatter, repeats = _merge_duplicates(X, y, weights)
-    blocks = [(Functional(points), targets, point_weights)]
+    blocks = [ObservedFunctionals(Functional.values(points), targets, point_weights)]
     if gradients is not None:
         blocks.append(_gradient_observations(gradients, X, weights, y.shape[1], kernel))
-    blocks += [_functional_observations(item, X.shape[1], y.shape[1]) for item in functionals or ()]
-    observed, values, all_weights = zip(*[block for block in blocks if block[0].size], strict=True)
-    return Observations(list(observed), np.concatenate(values), np.concatenate(all_weights), groups, scatter, repeats)
+    for block in functionals:
+        if kernel.differentiability < 2 * block.functional.derivative:
+            raise ValueError(
+                f"functionals with derivatives of order {block.functional.derivative} need a kernel with "
+                f"{2 * block.functional.derivative} derivatives where its arguments coincide, and {kernel!r} has "
+                f"{kernel.differentiability}: use Polyharmonic of a higher order, a smoother Matern, Gaussian() or "
+                "Multiquadric()."
+            )
+    blocks += functionals
+    observed, values, all_weights = zip(*[block for block in blocks if block.functional.size], strict=True)
+    return FunctionalData(
+        list(observed), np.concatenate(values), np.concatenate(all_weights), groups, scatter, repeats, len(points)
+    )
 
 
-def _merge_duplicates(X, y, weights):
+def functional_shape(functionals: Any) -> tuple[int, tuple[int, ...]]:
+    """Number of coordinates of the first observed functional, and the axes of its targets after the first."""
+    if not functionals:
+        raise ValueError("functionals must hold at least one functional if there are no X and y.")
+    functional, targets, _ = _checked_item(functionals[0])
+    return functional.dimension, np.shape(targets)[1:]
+
+
+def observed_functionals(item: Any, dimension: int, outputs: int) -> ObservedFunctionals:
+    """Functionals, targets and weights from ``(Functional, targets)`` or ``(Functional, targets, weights)``."""
+    functional, targets, weights = _checked_item(item)
+    targets = np.asarray(targets, dtype=float)
+    targets = targets[:, None] if targets.ndim == 1 else targets
+    if functional.dimension != dimension or targets.shape != (functional.size, outputs):
+        raise ValueError(
+            f"functionals: points must have {dimension} columns and targets shape ({functional.size}, {outputs}), got "
+            f"{functional.dimension} columns and shape {targets.shape}."
+        )
+    if not np.isfinite(targets).all() or not all(np.isfinite(term.points).all() for term in functional.terms):
+        raise ValueError("functionals: points and targets must be finite; leave out what was not observed.")
+    weights = _checked_weights(weights, functional.size, "functionals")
+    if not (weights > 0).all():
+        raise ValueError("functionals: the weights must be positive; leave out what was not observed.")
+    return ObservedFunctionals(functional, targets, weights)
+
+
+def _checked_item(item: Any) -> tuple[Functional, Any, Any]:
+    if not (isinstance(item, tuple) and len(item) in (2, 3) and isinstance(item[0], Functional)):
+        raise ValueError("functionals must hold pairs (Functional, targets) or triples (Functional, targets, weights).")
+    return item[0], item[1], item[2] if len(item) == 3 else 1.0
+
+
+def _merge_duplicates(X: np.ndarray, y: np.ndarray, weights: np.ndarray) -> tuple:
     used = np.flatnonzero(weights > 0)
+    if not len(used):  # there are only functionals
+        return X, y, weights, np.full(len(X), -1), np.zeros(y.shape[1]), 0
     _, first, inverse = np.unique(X[used], axis=0, return_index=True, return_inverse=True)
-    order = np.argsort(first)  # keep the order of the data
+    order = np.argsort(first)  # that of the data
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     members = rank[inverse.ravel()]
@@ -57,15 +114,15 @@ def _merge_duplicates(X, y, weights):
     return X[used][first[order]], targets, total, groups, scatter, repeats
 
 
-def _gradient_observations(gradients, X, sample_weight, outputs: int, kernel: Kernel):
-    """Functionals, targets and weights from ``G``, ``(points, G)`` or ``(points, G, weights)``; NaN marks components
-    that were not observed.
-    """
-    if kernel.smoothness < 2:
+def _gradient_observations(
+    gradients: Any, X: np.ndarray, sample_weight: np.ndarray, outputs: int, kernel: Kernel
+) -> ObservedFunctionals:
+    """Observations from ``G``, ``(points, G)`` or ``(points, G, weights)``; NaN marks what was not observed."""
+    if kernel.differentiability < 2:
         d = X.shape[1]
         raise ValueError(
             f"gradients need a kernel that is twice differentiable where its arguments coincide, and {kernel!r} is "
-            f"not: use Polyharmonic(m={(d + 2) // 2 + 1}) "
+            f"not: use Polyharmonic(order={(d + 2) // 2 + 1}) "
             f"(2 m > d + 2 for d = {d}), Matern(2.5), Gaussian() or Multiquadric()."
         )
     points, values, weights = _parts(gradients, X, sample_weight)
@@ -73,7 +130,7 @@ def _gradient_observations(gradients, X, sample_weight, outputs: int, kernel: Ke
     values = check_array(
         values, dtype=np.float64, allow_nd=True, ensure_all_finite="allow-nan", ensure_2d=False, input_name="gradients"
     )
-    expected = [(len(points), X.shape[1])] if outputs == 1 else []
+    expected: list[tuple[int, ...]] = [(len(points), X.shape[1])] if outputs == 1 else []
     expected.append((len(points), outputs, X.shape[1]))
     if points.shape[1] != X.shape[1] or values.shape not in expected:
         raise ValueError(
@@ -89,31 +146,14 @@ def _gradient_observations(gradients, X, sample_weight, outputs: int, kernel: Ke
     observed = ~missing.any(axis=2) & (weights > 0)[:, None]
     some = observed.any(axis=1)
     points, values, weights, observed = points[some], values[some], weights[some], observed[some]
-    return (
+    return ObservedFunctionals(
         Functional.gradients(points, observed),
         values[observed],
         np.broadcast_to(weights[:, None], observed.shape)[observed],
     )
 
 
-def _functional_observations(item, dimension: int, outputs: int):
-    """Functionals, targets and weights from ``(Functional, targets)`` or ``(Functional, targets, weights)``."""
-    if not (isinstance(item, tuple) and len(item) in (2, 3) and isinstance(item[0], Functional)):
-        raise ValueError("functionals must hold pairs (Functional, targets) or triples (Functional, targets, weights).")
-    functional, targets = item[0], np.asarray(item[1], dtype=float)
-    targets = targets[:, None] if targets.ndim == 1 else targets
-    if functional.points.shape[1] != dimension or targets.shape != (functional.size, outputs):
-        raise ValueError(
-            f"functionals: points must have {dimension} columns and targets shape ({functional.size}, {outputs}), got "
-            f"{functional.points.shape[1]} columns and shape {targets.shape}."
-        )
-    weights = _checked_weights(item[2] if len(item) == 3 else 1.0, functional.size, "functionals")
-    if not (weights > 0).all():
-        raise ValueError("functionals: the weights must be positive; leave out what was not observed.")
-    return functional, targets, weights
-
-
-def _checked_weights(weights, size: int, name: str) -> np.ndarray:
+def _checked_weights(weights: Any, size: int, name: str) -> np.ndarray:
     weights = np.asarray(weights, dtype=float)
     if weights.shape not in ((), (size,)) or not np.isfinite(weights).all() or (weights < 0).any():
         raise ValueError(
@@ -122,7 +162,7 @@ def _checked_weights(weights, size: int, name: str) -> np.ndarray:
     return np.broadcast_to(weights, (size,))
 
 
-def _parts(gradients, X, sample_weight):
+def _parts(gradients: Any, X: np.ndarray, sample_weight: np.ndarray) -> tuple:
     if not isinstance(gradients, tuple):  # at the points of the values, with their weights
         return X, gradients, sample_weight
     if len(gradients) not in (2, 3):

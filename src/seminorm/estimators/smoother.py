@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Real
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from .. import _threads as threads
+from .._base import blas as threads
+from .._base.memory import require_memory
 from ..functions import Expansion, cross, design, gram
 from ..kernels import Kernel
-from ..memory import require_memory
 from ..nullspace import identifiable, null_space_for, semidefinite_matrix, unisolvent_subset
-from ..solvers.ridge import Factor, ReducedSystem
-from ..solvers.selection import CRITERIA, solve
-from .defaults import alphas_of, kernel_for
-from .observations import collect_observations
+from ..solvers.ridge.selection import CRITERIA, solve
+from ..solvers.ridge.system import Factor, ReducedSystem
+from .base import FunctionRegressor, alphas_of, kernel_for
+from .observations import collect_observations, functional_shape, observed_functionals
 
 _CHUNK_COLUMNS = 1024
 
 
-class Smoother(RegressorMixin, BaseEstimator):
+class Smoother(FunctionRegressor):
     """Minimise alpha |f|^2 + sum_i w_i (f(x_i) - y_i)^2 over the kernel's space and its null space.
 
     With a conditionally positive definite kernel this is a smoothing spline, with a positive definite one kernel
@@ -34,7 +36,7 @@ class Smoother(RegressorMixin, BaseEstimator):
     kernel : Kernel, optional
         Any kernel of :mod:`seminorm.kernels`; ``ThinPlate()`` if left out. (In more than ten dimensions with fewer
         than two points for each of its d + 1 free functions it is ``NegativeDistance()``, which leaves only the
-        constant free. ``kernel_`` tells.)
+        constant free; see ``kernel_``.)
     alpha : "auto", float or array of float
         Weight of the squared semi-norm; 0 interpolates. "auto" minimises the criterion, an array names the candidates.
     criterion : {"gcv", "loo", "reml"}
@@ -52,10 +54,8 @@ class Smoother(RegressorMixin, BaseEstimator):
     ----------
     function_ : Expansion
         The fitted function, with value, gradient, Hessian and semi-norm.
-    alpha_ : float
-        The regularisation parameter used.
-    alpha_path_ : dict of arrays
-        ``alpha``, ``score`` (the criterion) and ``edf`` along the path.
+    alpha_, alpha_path_ : float, dict of arrays
+        The regularisation parameter used; ``alpha``, ``score`` (the criterion) and ``edf`` along the path.
     edf_ : float
         Effective degrees of freedom, the trace of the map from data to fitted values.
     loo_ : array
@@ -66,6 +66,10 @@ class Smoother(RegressorMixin, BaseEstimator):
     prior_variance_, noise_variance_ : float or array
         Of the Gaussian process; an array for several outputs. The noise variance is that of an observation of weight 1.
 
+    See Also
+    --------
+    FieldSmoother : For up to millions of points in one to four dimensions.
+
     Examples
     --------
     >>> import numpy as np
@@ -73,35 +77,35 @@ class Smoother(RegressorMixin, BaseEstimator):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.random((200, 2))
     >>> y = np.sin(6 * X[:, 0]) + X[:, 1] + 0.1 * rng.standard_normal(200)
-    >>> model = Smoother().fit(X, y)
-    >>> bool(model.score(X, y) > 0.95)
-    True
-    >>> mean, std = model.predict(X[:3], return_std=True)
+    >>> mean, std = Smoother().fit(X, y).predict(X[:3], return_std=True)
     """
 
     def __init__(
         self,
         kernel: Kernel | None = None,
-        alpha="auto",
+        alpha: ArrayLike = "auto",
         criterion: str = "gcv",
-        null_space="auto",
-        prior_variance="auto",
+        null_space: Any = "auto",
+        prior_variance: float | str = "auto",
         verbose: bool = False,
     ):
-        self.kernel = kernel
-        self.alpha = alpha
-        self.criterion = criterion
-        self.null_space = null_space
-        self.prior_variance = prior_variance
-        self.verbose = verbose
+        self.kernel, self.alpha, self.criterion, self.null_space = kernel, alpha, criterion, null_space
+        self.prior_variance, self.verbose = prior_variance, verbose
 
-    def fit(self, X, y, sample_weight=None, gradients=None, functionals=None) -> Smoother:
-        """Fit to values and, optionally, gradients.
+    def fit(
+        self,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        gradients: Any = None,
+        functionals: Sequence[tuple] | None = None,
+    ) -> Smoother:
+        """Fit to values and, optionally, gradients and other functionals.
 
         Parameters
         ----------
-        X : array (n, d)
-        y : array (n,) or (n, k)
+        X, y : arrays (n, d) and (n,) or (n, k), optional
+            May be left out if functionals are given.
         sample_weight : array (n,), optional
             Inverse noise variances up to a common factor, or numbers of repetitions.
         gradients : array, (points, array) or (points, array, weights), optional
@@ -109,18 +113,17 @@ class Smoother(RegressorMixin, BaseEstimator):
             components that were not observed. Their squared errors enter with the weights given, or with those of the
             samples, or 1: mind the units, a gradient is a value per length.
         functionals : sequence of (Functional, targets) or (Functional, targets, weights), optional
-            Any other linear functionals that were observed: averages, directional derivatives, Laplacians.
+            Any other linear functionals that were observed: block averages, derivatives along directions, sums such
+            as a f + b df/dn, Laplacians. See :class:`seminorm.Functional`.
         """
-        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
+        X, y, weights = self._samples(X, y, sample_weight, functionals)
         self._check_parameters()
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if not weights.any():
-            raise ValueError("sample_weight must have a positive entry: all weights are zero.")
-        y = y.astype(float)
-        self.X_fit_, self._y, self._single = X, y.reshape(len(y), -1), y.ndim == 1
-        self.kernel_ = kernel_for(self.kernel, X[weights > 0])
-        self._observed = collect_observations(X, self._y, weights, gradients, functionals, self.kernel_)
-        self.null_space_ = null_space_for(self.null_space, self.kernel_, self._observed.functionals[0].points)
+        self.X_fit_, self._y, self._single = X, y[:, None] if y.ndim == 1 else y, y.ndim == 1
+        further = [observed_functionals(item, X.shape[1], self._y.shape[1]) for item in functionals or ()]
+        known = X[weights > 0] if len(X) else np.concatenate([item.functional.points for item in further])
+        self.kernel_ = kernel_for(self.kernel, known)
+        self._observed = collect_observations(X, self._y, weights, gradients, further, self.kernel_)
+        self.null_space_ = null_space_for(self.null_space, self.kernel_, self._observed.points)
         self._check_observations(int((weights > 0).sum()))
         self.__dict__.pop("_loo", None)
         self._identifiable = identifiable(self.null_space_, design(self.null_space_, self._observed.functionals))
@@ -128,25 +131,16 @@ class Smoother(RegressorMixin, BaseEstimator):
             self._solve()
         return self
 
-    def predict(self, X, return_std: bool = False):
-        """Values at X; with ``return_std`` also the posterior standard deviation of f (without the noise)."""
-        X = self._check_points(X)
-        mean = self.function_(X)
-        if not return_std:
-            return mean
+    def _std(self, X: np.ndarray) -> np.ndarray:
         parts = []
         for i in range(0, len(X), _CHUNK_COLUMNS):
             chunk = X[i : i + _CHUNK_COLUMNS]
             parts.append(self._posterior(chunk, self.kernel_.diag(chunk), diagonal=True))
         variance = np.maximum(np.concatenate(parts), 0.0)  # rounding may leave -1e-17 at an interpolated point
         std = np.sqrt(variance[:, None] * np.atleast_1d(self._known_prior_variance()))
-        return mean, std[:, 0] if self._single else std
+        return std[:, 0] if self._single else std
 
-    def predict_gradient(self, X) -> np.ndarray:
-        """Gradients at X: (n, d), or (n, k, d) for k outputs."""
-        return self.function_.gradient(self._check_points(X))
-
-    def sample(self, X, n_samples: int = 1, *, prior: bool = False, random_state=None) -> np.ndarray:
+    def sample(self, X: Any, n_samples: int = 1, *, prior: bool = False, random_state: Any = None) -> np.ndarray:
         """Values at X of functions drawn from the posterior, or from the prior modulo the null space.
 
         A draw from the prior is fixed by letting it vanish at a few of the training points: any function of the null
@@ -174,10 +168,11 @@ class Smoother(RegressorMixin, BaseEstimator):
 
     @property
     def loo_(self) -> np.ndarray:
+        """Leave-one-out residuals."""
         check_is_fitted(self)
         if not hasattr(self, "_loo"):
             observed = self._observed
-            merged = self._factor().leave_one_out()[: len(observed.functionals[0].points)]
+            merged = self._factor().leave_one_out()[: observed.n_values]
             left_out = self._y - self.function_(self.X_fit_).reshape(self._y.shape)
             kept = observed.groups >= 0
             group = observed.groups[kept]
@@ -185,59 +180,64 @@ class Smoother(RegressorMixin, BaseEstimator):
             self._loo = left_out[:, 0] if self._single else left_out
         return self._loo
 
-    def _check_parameters(self):
+    def _samples(self, X, y, sample_weight, functionals) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Points, values and weights; empty arrays if there are only functionals."""
+        if X is None and y is None and functionals is not None:
+            if sample_weight is not None:
+                raise ValueError("sample_weight needs X and y; functionals have weights of their own.")
+            self.n_features_in_, outputs = functional_shape(functionals)
+            self.__dict__.pop("feature_names_in_", None)
+            return np.empty((0, self.n_features_in_)), np.empty((0, *outputs)), np.empty(0)
+        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if not weights.any():
+            raise ValueError("sample_weight must have a positive entry: all weights are zero.")
+        return X, y.astype(float), weights
+
+    def _check_parameters(self) -> None:
         if self.criterion not in CRITERIA:
             raise ValueError(f"criterion must be one of {', '.join(map(repr, CRITERIA))}, got {self.criterion!r}.")
-        if isinstance(self.alpha, str):
-            if self.alpha != "auto":
-                raise ValueError(f"alpha must be 'auto', a number >= 0 or an array of candidates, got {self.alpha!r}.")
-        else:
+        if isinstance(self.alpha, str) and self.alpha != "auto":
+            raise ValueError(f"alpha must be 'auto', a number >= 0 or an array of candidates, got {self.alpha!r}.")
+        if not isinstance(self.alpha, str):
             alphas = alphas_of(self.alpha)
-            if (
-                alphas.ndim > 1
-                or alphas.size == 0
-                or not np.isfinite(alphas).all()
-                or (alphas < 0).any()
-                or (alphas.ndim == 1 and (alphas == 0).any())
-            ):
+            allowed = alphas > 0 if alphas.ndim else alphas >= 0
+            if alphas.ndim > 1 or alphas.size == 0 or not (allowed & np.isfinite(alphas)).all():
                 raise ValueError(
                     f"alpha must be >= 0 (0 interpolates), and candidates positive, got {self.alpha!r}: use "
                     "alpha='auto' to have it chosen."
                 )
-        if self.prior_variance != "auto" and not (
-            isinstance(self.prior_variance, Real) and 0 < self.prior_variance < np.inf
-        ):
-            raise ValueError(f"prior_variance must be 'auto' or a positive number, got {self.prior_variance!r}.")
+        variance = self.prior_variance
+        if variance != "auto" and not (isinstance(variance, Real) and 0 < float(variance) < np.inf):
+            raise ValueError(f"prior_variance must be 'auto' or a positive number, got {variance!r}.")
 
-    def _check_observations(self, n_values: int):
-        points, size = self._observed.functionals[0].points, len(self._observed.targets)
+    def _check_observations(self, n_values: int) -> None:
+        points, size, distinct = self._observed.points, len(self._observed.targets), self._observed.n_values
         dimension = self.null_space_(points[:1]).shape[1]
         if size < dimension:
             raise ValueError(
                 f"X has n_samples={size} distinct observations, fewer than the dimension {dimension} of the null "
-                "space: give more points, a smaller "
-                "null_space, or a kernel of lower order (NegativeDistance leaves only the constant free, Gaussian "
-                "nothing)."
+                "space: give more points, a smaller null_space, or a kernel of lower order (NegativeDistance leaves "
+                "only the constant free, Gaussian nothing)."
             )
-        if self._fixed_alpha() == 0 and len(points) < n_values:
+        if distinct < n_values and np.ndim(self.alpha) == 0 and self._given_alpha() == 0:
             raise ValueError(
-                f"alpha=0 interpolates, and X has {n_values - len(points)} duplicated points: remove them "
+                f"alpha=0 interpolates, and X has {n_values - distinct} duplicated points: remove them "
                 "(np.unique(X, axis=0)), or use alpha > 0 or 'auto'."
             )
-        # three n x n matrices, and the tensors of derivatives from which the blocks of gradient data are made
-        tensors = sum(
-            (len(f.points) * f.points.shape[1] ** f.order) ** 2 for f in self._observed.functionals if f.order
-        )
-        require_memory(
-            3 * 8 * (size**2 + tensors),
-            f"a dense fit of {size} observations",
-            "fit a subset, or use seminorm.FieldSmoother, which takes millions of points in one to four dimensions."
-            if points.shape[1] <= 4
-            else "fit a subset.",
-        )
+        # three n x n matrices, and the tensors of derivatives from which the blocks of other functionals are made
+        terms = [term for functional in self._observed.functionals for term in functional.terms]
+        tensors = sum(term.width**2 for term in terms if term.derivative or term.matrix is not None)
+        advice = ", or use seminorm.FieldSmoother, which takes millions of points in one to four dimensions."
+        advice = f"fit a subset{advice if points.shape[1] <= 4 else '.'}"
+        require_memory(3 * 8 * (size**2 + tensors), f"a dense fit of {size} observations", advice)
 
-    def _fixed_alpha(self) -> float | None:
-        return None if isinstance(self.alpha, str) or np.ndim(self.alpha) else float(self.alpha)
+    def _given_alpha(self) -> float | np.ndarray | None:
+        """A number, candidates, or None for a search."""
+        if isinstance(self.alpha, str):
+            return None
+        alphas = alphas_of(self.alpha)
+        return alphas if alphas.ndim else float(alphas)
 
     def _reduced_system(self) -> ReducedSystem:
         observed = self._observed
@@ -248,9 +248,9 @@ class Smoother(RegressorMixin, BaseEstimator):
     def _restrict(self, P: np.ndarray) -> np.ndarray:
         return P if self._identifiable is None else P @ self._identifiable
 
-    def _solve(self):
+    def _solve(self) -> None:
         system = self._reduced_system()
-        solution = solve(system, None if isinstance(self.alpha, str) else self.alpha, self.criterion, self.verbose)
+        solution = solve(system, self._given_alpha(), self.criterion, self.verbose)
         dual, null = system.coefficients(solution.g)
         null = null if self._identifiable is None else self._identifiable @ null
         self.dual_coef_, self.null_coef_ = (dual[:, 0], null[:, 0]) if self._single else (dual, null)
@@ -263,7 +263,7 @@ class Smoother(RegressorMixin, BaseEstimator):
         self.noise_variance_ = self.alpha_ * self.prior_variance_
         self._cached_factor = solution.factor
 
-    def _known_prior_variance(self):
+    def _known_prior_variance(self) -> float | np.ndarray:
         if np.isnan(self.prior_variance_).any():
             raise ValueError(
                 "prior_variance cannot be estimated when there are no more observations than free functions: give "
@@ -272,10 +272,11 @@ class Smoother(RegressorMixin, BaseEstimator):
         return self.prior_variance_
 
     def _factor(self) -> Factor:
-        if getattr(self, "_cached_factor", None) is None:
+        factor: Factor | None = getattr(self, "_cached_factor", None)
+        if factor is None:
             with threads.suited_to(len(self._observed.targets)):
-                self._cached_factor = Factor(self._reduced_system(), self.alpha_)
-        return self._cached_factor
+                self._cached_factor = factor = Factor(self._reduced_system(), self.alpha_)
+        return factor
 
     def _posterior(self, X, prior, diagonal: bool) -> np.ndarray:
         null = self._restrict(self.null_space_(X))
@@ -285,15 +286,11 @@ class Smoother(RegressorMixin, BaseEstimator):
 
     def _prior_covariance(self, X) -> np.ndarray:
         """The kernel's semi-definite twin that vanishes at unisolvent points of the training data."""
-        known = self._observed.functionals[0].points
+        known = self._observed.points
         P = self._restrict(self.null_space_(known))
         chosen = unisolvent_subset(P)
         lagrange = self._restrict(self.null_space_(X)) @ np.linalg.pinv(P[chosen])
         return semidefinite_matrix(self.kernel_, X, known[chosen], lagrange)
-
-    def _check_points(self, X) -> np.ndarray:
-        check_is_fitted(self)
-        return validate_data(self, X, dtype=np.float64, reset=False)
 
     def __getstate__(self):
         return {**super().__getstate__(), "_cached_factor": None}

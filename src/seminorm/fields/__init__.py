@@ -4,22 +4,6 @@ The semi-norm is that of ``Polyharmonic(m)``, the sum of squared derivatives of 
 than the data. :class:`seminorm.FieldSmoother` fits fields to scattered data.
 """
 
-from .._lazy import lazy_names
+from .._base.lazy import lazy_exports
 
-_HOMES = {
-    "BasisField": "basis",
-    "Field": "field",
-    "Fit": "fit",
-    "GaussianBasis": "gaussian",
-    "Observations": "sources",
-    "Posterior": "posterior",
-    "RadialSplineBasis": "radial",
-    "Settings": "fit",
-    "Source": "sources",
-    "curvature_centres": "radial",
-    "fit_basis": "basis",
-    "fit_field": "fit",
-    "fit_levels": "fit",
-}
-__all__ = list(_HOMES)
-__getattr__, __dir__ = lazy_names(__name__, _HOMES)
+__getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations_with_replacement
-from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 
-from ..operators.bsplines import derivative_pieces, pieces
-from ..serialization import load_npz, save_npz
-from . import _local as local
-from . import _numba as loops
+from ..bases.bsplines import derivative_pieces, pieces
+from ..bases.grid import GridBasis
+from ..functions.protocol import StoredFunction
+from . import _loops as loops
+from . import _pointwise_loops as local
 from .system import Energy
 from .tree import Tree
 
 _CHUNK_POINTS = 2**18
 
 
-class Field:
+class Field(StoredFunction):
     """f(x) = offset + sum_k coef_k b((x - v_k) / s_k) with tensor-product B-splines b on nested grids.
 
     Outside the box of its coarsest grid a field goes on with the polynomial of degree at most 1 that it has at the
@@ -29,16 +31,29 @@ class Field:
         The basis.
     coef : array (blocks, functions)
         Coefficients, collapsed on the leaves.
-    order : int
-        Of the semi-norm.
-    offset : float
-        A constant, added to every value.
+    order, offset : int, float
+        Of the semi-norm, and a constant that is added to every value.
+
+    See Also
+    --------
+    seminorm.FieldSmoother : fits fields.
+    seminorm.functions.Expansion : the exact, dense function.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from seminorm.bases import GridBasis, GridBox
+    >>> from seminorm.fields import Field
+    >>> basis = GridBasis(GridBox([0.0], [1.0], 0.25, [4]), degree=2)
+    >>> f = Field.on_grid(basis, np.ones(basis.size), order=2)
+    >>> f([[0.3]]), f.gradient([[0.3]]).round(6), round(f.seminorm(), 6)
+    (array([1.]), array([[0.]]), 0.0)
     """
 
     def __init__(self, tree: Tree, coef: np.ndarray, order: int, offset: float = 0.0):
         self.tree, self.coef, self.order, self.offset = tree, coef, order, float(offset)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         finest = self.tree.spacing(self.tree.depth)
         return (
             f"<Field in {self.dimension} dimensions: {self.n_coef} coefficients, depth {self.depth}, finest spacing "
@@ -61,44 +76,25 @@ class Field:
         return self.tree.size
 
     @property
-    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Two corners of the box."""
+    def bounds(self) -> np.ndarray:
+        """Lower and upper corner of the box (2, d)."""
         box = self.tree.box
-        return box.low.copy(), box.low + box.cells * box.spacing * box.scale
+        return np.stack([box.low, box.low + box.cells * box.spacing * box.scale])
 
-    def __call__(self, X) -> np.ndarray:
-        """Values at X, shape (n,)."""
-        return self._evaluate(X, 0)[:, 0]
-
-    def gradient(self, X) -> np.ndarray:
-        """Gradients at X, shape (n, d)."""
-        return self._evaluate(X, 1)
-
-    def hessian(self, X) -> np.ndarray:
-        """Hessians at X, shape (n, d, d)."""
-        d = self.dimension
-        distinct = self._evaluate(X, 2)
-        result = np.empty((len(distinct), d, d))
-        for column, (i, j) in enumerate(combinations_with_replacement(range(d), 2)):
-            result[:, i, j] = result[:, j, i] = distinct[:, column]
-        return result
-
-    def jet(self, X) -> tuple[np.ndarray, np.ndarray]:
+    def jet(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Values (n,) and gradients (n, d) at X, together."""
         X = self._checked(X)
         values, gradients = np.empty(len(X)), np.empty(X.shape)
         tree = self.tree
         spacings = np.array([tree.spacing(level) for level in range(tree.depth + 1)])
-        slopes = derivative_pieces(tree.degree, 1)[1]
+        values_of, slopes = derivative_pieces(tree.degree, 1)
         for begin in range(0, len(X), _CHUNK_POINTS):
             part = slice(begin, begin + _CHUNK_POINTS)
             points = tree.box.coordinates(X[part])
             inside = np.clip(points, 0.0, tree.box.cells)
             block, cell = tree.locate(inside)
             out = np.empty((len(points), 1 + self.dimension))
-            local.jets(
-                inside, block, cell, spacings, tree.links, tree.layout, pieces(tree.degree), slopes, self.coef, out
-            )
+            local.jets(inside, block, cell, spacings, tree.links, tree.layout, values_of, slopes, self.coef, out)
             beyond = np.flatnonzero((points != inside).any(axis=1))
             if self.order == 1:
                 out[beyond, 1:] = 0.0
@@ -109,38 +105,32 @@ class Field:
         return values, gradients
 
     def seminorm(self) -> float:
-        """|f|: the root of the sum of squared derivatives of the field's order, integrated over the box, in scaled
-        coordinates.
-        """
+        """|f|: root of the squared derivatives of the field's order, integrated over the box in scaled coordinates."""
         return float(np.sqrt(max(Energy(self.tree, self.order)(self.coef), 0.0)))
 
+    @classmethod
+    def on_grid(cls, basis: GridBasis, coef: np.ndarray, order: int) -> Field:
+        """The field of one level with given coefficients (p,) in the basis of a grid."""
+        tree = Tree.root(basis.box, basis.degree)
+        block, node = np.nonzero(tree.active)
+        places = tree.coords[block] * tree.layout.side + tree.layout.node_coords[node]
+        stored = np.zeros(tree.active.shape)
+        stored[block, node] = np.asarray(coef)[np.ravel_multi_index(tuple(places.T), basis.shape)]
+        return cls(tree, stored, order)
+
     def content(self) -> dict:
-        """What a file holds of a field; :meth:`from_content` reads it."""
         return {**self.tree.content(), "order": self.order, "offset": self.offset, "coef": self.coef}
 
     @classmethod
-    def from_content(cls, content: dict, path) -> Field:
-        """The field of a file."""
+    def from_content(cls, content: dict, path: Any = "the file") -> Self:
         tree = Tree.from_content(content)
         if content["coef"].shape != tree.active.shape:
             raise ValueError(
-                f"{path} is damaged: it has coefficients of shape {content['coef'].shape}, not {tree.active.shape}."
+                f"{path} is damaged: coefficients of shape {content['coef'].shape}, not {tree.active.shape}."
             )
         return cls(tree, content["coef"], content["order"], content["offset"])
 
-    def save(self, path) -> Path:
-        """Write the field to one npz file without pickle; :meth:`load` reads it."""
-        return save_npz(path, {"type": "Field", **self.content()})
-
-    @classmethod
-    def load(cls, path) -> Field:
-        """Read a field written by :meth:`save`; no code of the file is run."""
-        content = load_npz(path)
-        if content.get("type") != "Field":
-            raise ValueError(f"{path} does not hold a Field.")
-        return cls.from_content(content, path)
-
-    def _checked(self, X) -> np.ndarray:
+    def _checked(self, X: Any) -> np.ndarray:
         X = np.asarray(X, dtype=float)
         if X.ndim != 2 or X.shape[1] != self.dimension:
             raise ValueError(f"X must have shape (n, {self.dimension}), got {X.shape}.")
@@ -148,17 +138,22 @@ class Field:
             raise ValueError("X has NaN or infinity: remove these points.")
         return X
 
-    def _evaluate(self, X, times: int) -> np.ndarray:
-        """All distinct derivatives of one order, in chunks of bounded memory."""
-        X = self._checked(X)
-        columns = list(combinations_with_replacement(range(self.dimension), times))
-        result = np.empty((len(X), len(columns)))
+    def _derivative(self, X: Any, times: int) -> np.ndarray:
+        """All derivatives of one order, in chunks of bounded memory; each distinct one is computed once."""
+        X, d = self._checked(X), self.dimension
+        columns = list(combinations_with_replacement(range(d), times))
+        distinct = np.empty((len(X), len(columns)))
         for begin in range(0, len(X), _CHUNK_POINTS):
             points = self.tree.box.coordinates(X[begin : begin + _CHUNK_POINTS])
-            result[begin : begin + _CHUNK_POINTS] = self._continued(points, columns)
+            distinct[begin : begin + _CHUNK_POINTS] = self._continued(points, columns)
+        if times < 2:
+            return distinct[:, 0] if times == 0 else distinct
+        result = np.empty((len(X), d, d))
+        for column, (i, j) in enumerate(columns):
+            result[:, i, j] = result[:, j, i] = distinct[:, column]
         return result
 
-    def _continued(self, points: np.ndarray, columns: list) -> np.ndarray:
+    def _continued(self, points: np.ndarray, columns: Sequence[tuple[int, ...]]) -> np.ndarray:
         """Derivatives inside the box, and of the continuation outside."""
         inside = np.clip(points, 0.0, self.tree.box.cells)
         beyond = points - inside
@@ -174,10 +169,8 @@ class Field:
             values += self.offset
         return values
 
-    def derivatives(self, points: np.ndarray, columns: list[tuple[int, ...]]) -> np.ndarray:
-        """Derivatives, without the offset, at points of the box given in cells of level 0; a column is a tuple of
-        axes.
-        """
+    def derivatives(self, points: np.ndarray, columns: Sequence[tuple[int, ...]]) -> np.ndarray:
+        """Derivatives, without the offset, at points in cells of level 0 of the box; a column is a tuple of axes."""
         tree, d = self.tree, self.dimension
         orders = np.array([[column.count(a) for a in range(d)] for column in columns], dtype=np.int64)
         block, cell = tree.locate(points)
@@ -188,3 +181,17 @@ class Field:
             spacing = tree.box.spacing / 2.0 ** tree.level_of[block]
             out /= np.prod((spacing[:, None, None] * tree.box.scale) ** orders, axis=2)
         return out
+
+
+def sample_blocks(field: Field, level: int, blocks: np.ndarray) -> np.ndarray:
+    """Values (n, side + 1, ...) on the corners of the cells of blocks (n, d) of a level no coarser than the field."""
+    tree = field.tree
+    if level < tree.depth:
+        raise ValueError(f"level={level} is coarser than the field's depth {tree.depth}.")
+    d, corners = tree.box.dimension, tree.layout.side + 1
+    out = np.empty((len(blocks), corners**d), dtype=field.coef.dtype)
+    local.sample(
+        field.coef, np.ascontiguousarray(blocks, dtype=np.int64), level, tree.links, tree.layout, tree.root_lookup,
+        np.array(pieces(tree.degree)), out.dtype.type(field.offset), out,
+    )  # fmt: skip
+    return out.reshape(len(blocks), *[corners] * d)

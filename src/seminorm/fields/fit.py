@@ -1,25 +1,26 @@
 """Fitting a field to observations, coarse to fine."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .._warnings import warn_user
-from ..memory import NotEnoughMemoryError, available_bytes
-from ..operators.bsplines import check_order
-from ..solvers.conjugate_gradients import Outcome
+from .._base.warnings import warn_user
+from ..bases.box import GridBox
+from ..bases.bsplines import check_order
+from ..solvers.linear.conjugate_gradients import Outcome
 from .field import Field
+from .levels import LevelProblem, fit_coarse_to_fine
+from .limits import DEEPEST
 from .posterior import Posterior
 from .refinement import Residuals, residuals_of
-from .selection import CrossValidation, HeldOut, Score, Selection
-from .sources import Observations, Source, Summary
+from .selection import AlphaSelection, CrossValidation, HeldOut, Score
+from .sources import Source, Summary
 from .system import System, collapse
-from .tree import Box, Tree
+from .tree import Tree
 
 _SAMPLE = 2**18  # points kept in memory for the coarse levels
 _SAMPLE_PER_CELL = 16
@@ -31,18 +32,22 @@ _SMOOTH = 0.3  # energy against data of a function of the finest level, from whi
 _LEVEL_TOL = 1e-2
 _HELD_OUT = 0.2
 _EXACT = 1e-12  # mean square of the residuals, relative to the data, that counts as nothing
-_MARGINS = {1: 2.0, 2: 2.0, 3: 2.0, 4: 1.0}
-_DEEPEST = {1: 40, 2: 26, 3: 18, 4: 13}
 _MANY = 1000  # points of which a field of depth 0 or 1 is suspicious
 _OUTLYING = 100  # mean against median of squared residuals; 2.2 for normal noise, about 5 for heavy tails
-_VECTORS = 16  # arrays of one number a function, while a system is built and solved
+_VECTORS = 16  # arrays of one number per function, while a system is built and solved
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How to fit: see :class:`seminorm.FieldSmoother` for the meaning."""
+    """How to fit: see :class:`seminorm.FieldSmoother` for the meaning.
+
+    See Also
+    --------
+    fit_field
+    """
 
     alpha: float | str = "auto"
+    criterion: str = "robust_gcv"
     order: int = 2
     degree: int = 2
     depth: int | None = None
@@ -60,25 +65,26 @@ class Settings:
 
 @dataclass
 class Fit:
-    """A fitted field and how it came about.
+    """A fitted field and how it came about; see :func:`fit_field`.
 
     Attributes
     ----------
-    field : Field
-    system : System
-    x : array
-        Coefficients of all levels.
-    alpha : float
+    field, alpha : Field
+        Float.
+    system, x : System, array
+        The equations and the coefficients of all levels.
     outcome : Outcome
         Steps of the last solution, and its relative residual.
-    path : list of Score
-        The criterion along alpha, if it was chosen.
-    bounds : pair of arrays (d,)
+    path, trace : list of Score, float or None
+        Criterion along alpha, effective number of parameters.
+    bounds : array (2, d)
         Extent of the data.
-    trace : float or None
-        Effective number of parameters, if it was estimated.
     final : bool
         Whether all levels are there; False for what a coarse level gives on the way.
+
+    See Also
+    --------
+    fit_field
     """
 
     field: Field
@@ -87,7 +93,7 @@ class Fit:
     alpha: float
     outcome: Outcome
     path: list[Score]
-    bounds: tuple[np.ndarray, np.ndarray]
+    bounds: np.ndarray
     trace: float | None = None
     final: bool = False
 
@@ -97,7 +103,30 @@ class Fit:
 
 
 def fit_field(source: Source, settings: Settings) -> Fit:
-    """Minimise alpha |f|^2 + sum_i w_i (f(x_i) - y_i)^2 + sum_i v_i |grad f(x_i) - g_i|^2 over a multilevel basis."""
+    """Minimise alpha |f|^2 + sum_i w_i (f(x_i) - y_i)^2 + sum_i v_i |grad f(x_i) - g_i|^2 over a multilevel basis.
+
+    Parameters
+    ----------
+    source, settings : Source, Settings
+        The observations and how to fit them.
+
+    Returns
+    -------
+    Fit
+
+    See Also
+    --------
+    seminorm.FieldSmoother : The estimator.
+    fit_levels : Every level as soon as it is there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from seminorm.fields import Settings, Source, fit_field
+    >>> X = np.linspace(0.0, 1.0, 200)[:, None]
+    >>> fit_field(Source.of(X, np.sin(6 * X[:, 0])), Settings(alpha=1e-6, depth=5)).field([[0.25]]).round(3)
+    array([0.997])
+    """
     *_, last = fit_levels(source, settings)
     return last
 
@@ -105,77 +134,123 @@ def fit_field(source: Source, settings: Settings) -> Fit:
 def fit_levels(
     source: Source, settings: Settings, begin: Callable[[Tree], object] = lambda tree: None
 ) -> Iterator[Fit]:
-    """The same, one level after the other: each has a usable field, the last one is the answer.
+    """Fit one level after the other: each has a usable field, the last one is the answer of :func:`fit_field`.
 
-    ``begin`` is called with the tree of a level before the level is fitted.
+    Parameters
+    ----------
+    source, settings : Source, Settings
+        The observations and how to fit them.
+    begin : callable, optional
+        Called with the tree of a level before the level is fitted.
+
+    Yields
+    ------
+    Fit
+
+    See Also
+    --------
+    fit_field
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from seminorm.fields import Settings, Source, fit_levels
+    >>> X = np.linspace(0.0, 1.0, 200)[:, None]
+    >>> [fit.field.depth for fit in fit_levels(Source.of(X, X[:, 0] ** 2), Settings(alpha=1e-6, depth=2))]
+    [0, 1, 2, 2]
     """
     check_order(settings.degree, settings.order)
     summary = source.accumulate(partial(Summary, _SAMPLE))
     if summary.n_points == 0:
         raise ValueError("there are no observations: X has no chunks, or only empty ones.")
     if summary.low is None:
-        raise ValueError(
-            "all weights are zero, or all gradients NaN: give at least one value or gradient with a positive weight."
-        )
+        raise ValueError("all weights are zero, or all gradients NaN: give a value or gradient with a positive weight.")
     if np.ndim(settings.scale) > 0 and np.shape(settings.scale) != summary.low.shape:
         raise ValueError(f"scale must be one number or {len(summary.low)}, got shape {np.shape(settings.scale)}.")
-    margin = _MARGINS[len(summary.low)] if settings.margin is None else settings.margin
-    box = Box.around(summary.low, summary.high, scale=settings.scale, margin=margin)
+    box = GridBox.around(*summary.bounds, scale=settings.scale, margin=settings.margin)
     tree = Tree.root(box, settings.degree)
-    data, choose, crowd = _data_for(tree, source, summary), False, np.inf
+    problem = _FieldLevels(source, summary, settings)
     x = np.zeros(tree.active.shape)
-    while True:
-        choose = settings.chosen and (choose or crowd < _CROWDED)
-        begin(tree)
-        fit = _fit_level(tree, data, summary, settings, x, choose)
-        crowd = _crowd(fit.system)
-        yield fit
-        finer = _refined(fit, data, settings, crowd)
-        if finer is None and data is source:
-            break
-        if finer is None:  # the sample sees nothing more; all of the data may
-            data = source
-            continue
-        grown = np.zeros(finer.active.shape)
-        grown[: len(x)] = x
-        tree, x = finer, grown
-        data = _data_for(tree, source, summary)
-        del fit
-    if settings.chosen and not choose:
-        begin(tree)
-        fit = _fit_level(tree, data, summary, settings, x, True)
+    fit = yield from fit_coarse_to_fine(problem, tree, x, memory_limit=settings.memory_limit, begin=begin)
+    if settings.chosen and not problem.choose:
+        begin(fit.field.tree)
+        fit = _fit_level(fit.field.tree, problem.data, summary, settings, fit.x, True)
     fit = _finished(fit, settings)
-    if settings.depth is None and tree.depth <= 1 and summary.n_points >= _MANY:
+    if settings.depth is None and fit.field.depth <= 1 and summary.n_sample >= _MANY:
         _warn_of_outliers(fit, summary)
     yield fit
 
 
-def _fit_level(tree: Tree, data: Source, summary: Summary, settings: Settings, x: np.ndarray, choose: bool) -> Fit:
-    """A solution good enough to see what is missing.
+class _FieldLevels(LevelProblem[Fit]):
+    """The levels of a field: alpha is chosen once cells hold few points; coarse levels see a sample of the data."""
 
-    Alpha is given or chosen. While there are many points in a cell it is small enough not to matter: there the basis
-    does the smoothing. The search starts where energy and data of the finest functions weigh the same and goes to
-    smaller alpha first: from the other side it may be caught by a criterion that is flat or uneven near
-    interpolation.
+    def __init__(self, source: Source, summary: Summary, settings: Settings):
+        self.depth_is_given = settings.depth is not None
+        self._source, self._summary, self._settings = source, summary, settings
+        self.data, self.choose = source, False
+        self._crowd, self._all_data = np.inf, False
+
+    def fit(self, tree: Tree, x: np.ndarray) -> Fit:
+        self.data = self._source if self._all_data else _data_for(tree, self._source, self._summary)
+        self._all_data = False
+        self.choose = self._settings.chosen and (self.choose or self._crowd < _CROWDED)
+        fit = _fit_level(tree, self.data, self._summary, self._settings, x, self.choose)
+        self._crowd = _crowd(fit.system)
+        return fit
+
+    def marked(self, tree: Tree, fit: Fit) -> np.ndarray | None:
+        settings, system = self._settings, fit.system
+        if tree.depth >= (DEEPEST[tree.box.dimension] if settings.depth is None else settings.depth):
+            return None
+        if settings.depth is None and self._crowd < _SPARSE and fit.alpha > _SMOOTH * level_alpha(system):
+            return None  # what still finer functions could add, the semi-norm would take away
+        if settings.depth is not None and well_posed(tree.box.dimension, settings.order, system):
+            own = tree.blocks(tree.depth)
+            marked = (system.value_weight[own] > 0) | (system.gradient_weight[own] > 0)
+        else:
+            residuals = self.data.accumulate(partial(Residuals, fit.field))
+            negligible = _EXACT * system.square_sum / max(system.number, 1)
+            wanted = residuals.structured(negligible) if settings.depth is None else residuals.dense()
+            marked = wanted[:, None] & residuals.occupied
+        return marked if marked.any() else None
+
+    def settled(self) -> bool:
+        """The sample sees nothing more; all of the data may."""
+        self._all_data = self.data is not self._source
+        return not self._all_data
+
+    def bytes_needed(self, tree: Tree) -> int:
+        lines = np.count_nonzero(tree.covered.reshape(len(tree.covered), -1, tree.layout.side).any(axis=2))
+        stencils = lines * tree.layout.side * len(tree.layout.offset) * 8
+        return int(stencils + 8 * _VECTORS * tree.active.size)
+
+
+def _fit_level(tree: Tree, data: Source, summary: Summary, settings: Settings, x: np.ndarray, choose: bool) -> Fit:
+    """A solution good enough to see what is missing, for an alpha that is given or chosen; small while there are many
+    points in a cell and the basis does the smoothing.
+
+    The search starts where energy and data of the finest functions weigh the same and goes to smaller alpha first: from
+    the other side it may be caught by a criterion that is flat or uneven near interpolation.
     """
-    options = {"tol": _LEVEL_TOL, "max_iter": settings.max_iter}
-    probes = _probes(summary.n_points) if choose and settings.alpha != "holdout" else 0
+    options: dict[str, Any] = {"tol": _LEVEL_TOL, "max_iter": settings.max_iter}
+    probes = 0
+    if choose and settings.criterion != "holdout":  # few points need several for a trace accurate to some per cent
+        probes = int(min(max(20_000 // summary.n_points, 1), 4))
     system = data.accumulate(partial(System, tree, settings.order, summary.mean, probes)).close()
-    if system.number == 0:
-        raise ValueError(
-            "the observations could not be read a second time: a callable must return a fresh iterator each time it is "
-            "called."
-        )
-    alpha, trace, path = settings.alpha, None, []
+    if system.number == summary.n_functionals and summary.n_sample:
+        raise ValueError("the observations could not be read a second time: a callable must return a fresh iterator.")
+    trace, path = None, []
     if choose:
-        selection = _selection(system, data, summary, settings, x, options)
-        best = selection.minimise(level_alpha(system), *_alpha_range(system))
+        selection = _selection(system, summary, settings, x, options)
+        best = selection.minimize(level_alpha(system), *_alpha_range(system))
         alpha, trace, path = best.alpha, best.trace, selection.path()
-    elif settings.chosen:
+    elif isinstance(settings.alpha, str):
         alpha = _ROUGH * level_alpha(system)
+    else:
+        alpha = settings.alpha
     outcome, _ = system.solve_to_noise(alpha, x, **options)
     field = Field(tree, collapse(tree, x), settings.order, summary.mean)
-    return Fit(field, system, x, alpha, outcome, path, (summary.low, summary.high), trace)
+    return Fit(field, system, x, alpha, outcome, path, summary.bounds, trace)
 
 
 def _finished(fit: Fit, settings: Settings) -> Fit:
@@ -204,49 +279,32 @@ def _warn_of_outliers(fit: Fit, summary: Summary) -> None:
         )
 
 
-def _selection(
-    system: System, data: Source, summary: Summary, settings: Settings, x: np.ndarray, options: dict
-) -> Selection:
-    if settings.alpha != "holdout":
-        return CrossValidation(system, x, robust=settings.alpha == "auto", **options)
-    held = max(1, int(_HELD_OUT * summary.n_sample))
-    sample = summary.sample(summary.n_sample)
-    training, test = (_rows(sample, rows) for rows in (slice(held, None), slice(0, held)))
+def _selection(system: System, summary: Summary, settings: Settings, x: np.ndarray, options: dict) -> AlphaSelection:
+    if settings.criterion != "holdout":
+        return CrossValidation(system, x, robust=settings.criterion == "robust_gcv", **options)
+    training, test = summary.split(_HELD_OUT)
     make = partial(System, system.tree, settings.order, summary.mean)
-    return HeldOut(Source.of(*training).accumulate(make).close(), x, test, **options)
-
-
-def _rows(observations: Observations, rows: slice) -> Observations:
-    return Observations(*(part if part is None or np.ndim(part) == 0 else part[rows] for part in observations))
-
-
-def _probes(n: int) -> int:
-    """Few points need several probes for a trace that is accurate to some per cent."""
-    return int(min(max(20_000 // n, 1), 4))
+    return HeldOut(training.accumulate(make).close(), x, test, **options)
 
 
 def _data_for(tree: Tree, source: Source, summary: Summary) -> Source:
     """All observations, or a sample that has plenty for the cells of the finest level."""
-    cells = np.count_nonzero(tree.leaf[tree.blocks(tree.depth)])
+    cells = int(np.count_nonzero(tree.leaf[tree.blocks(tree.depth)]))
     wanted = max(_SAMPLE_PER_CELL * cells, _SAMPLE_LEAST)
-    if wanted >= summary.n_sample:
-        return source
-    return Source.of(*summary.sample(wanted))
+    return source if wanted >= summary.n_sample else summary.source(wanted)
 
 
 def _occupied(system: System) -> int:
     """Cells of the finest level with observations."""
     own = system.tree.blocks(system.tree.depth)
-    return max(np.count_nonzero((system.value_weight[own] > 0) | (system.gradient_weight[own] > 0)), 1)
+    return max(int(np.count_nonzero((system.value_weight[own] > 0) | (system.gradient_weight[own] > 0))), 1)
 
 
 def _crowd(system: System) -> float:
     """Observations in an occupied cell of the finest level."""
     tree = system.tree
-    total, finest = (
-        (system.value_weight[blocks] + system.gradient_weight[blocks]).sum()
-        for blocks in (tree.blocks(0), tree.blocks(tree.depth))
-    )
+    weight = system.value_weight + system.gradient_weight
+    total, finest = (weight[tree.blocks(level)].sum() for level in (0, tree.depth))
     return float(system.number * finest / total / _occupied(system)) if total > 0 else 0.0
 
 
@@ -260,57 +318,11 @@ def level_alpha(system: System) -> float:
 
 def _alpha_range(system: System) -> tuple[float, float]:
     """From next to interpolation on the finest level to next to a polynomial."""
-    energy, tree = system.energy, system.tree
-    weight = (
-        system.value_weight[tree.blocks(0)].sum()
-        + system.gradient_weight[tree.blocks(0)].sum() / energy.spacings[0] ** 2
-    )
+    energy, root = system.energy, system.tree.blocks(0)
+    weight = system.value_weight[root].sum() + system.gradient_weight[root].sum() / energy.spacings[0] ** 2
     return 1e-6 * level_alpha(system), float(1e4 * weight / energy.factors[0])
-
-
-def _refined(fit: Fit, data: Source, settings: Settings, crowd: float) -> Tree | None:
-    """The tree with one level more, or None if it is fine enough or as large as memory allows; ``crowd`` is the
-    number of points in an occupied cell.
-    """
-    tree, system = fit.field.tree, fit.system
-    own = tree.blocks(tree.depth)
-    if tree.depth >= (_DEEPEST[tree.box.dimension] if settings.depth is None else settings.depth):
-        return None
-    if settings.depth is None and crowd < _SPARSE and fit.alpha > _SMOOTH * level_alpha(system):
-        return None  # what still finer functions could add, the semi-norm would take away
-    if settings.depth is not None and well_posed(tree.box.dimension, settings.order, system):
-        marked = (system.value_weight[own] > 0) | (system.gradient_weight[own] > 0)
-    else:
-        residuals = data.accumulate(partial(Residuals, fit.field))
-        if settings.depth is not None:
-            wanted = residuals.dense()
-        else:
-            wanted = residuals.structured(_EXACT * system.square_sum / max(system.number, 1))
-        marked = wanted[:, None] & (residuals.number > 0)
-    if not marked.any():
-        return None
-    finer = tree.refine(marked)
-    needed = bytes_needed(finer)
-    limit = settings.memory_limit or available_bytes()
-    if limit is not None and needed > limit:
-        message = (
-            f"a field of depth {finer.depth} with {finer.size} coefficients needs about {needed / 2**30:.2g} GiB, and "
-            f"{limit / 2**30:.2g} GiB are allowed"
-        )
-        if settings.depth is not None:
-            raise NotEnoughMemoryError(f"{message}: choose depth={tree.depth} or less, or raise memory_limit.")
-        warn_user(f"{message}: the field stays at depth {tree.depth}. Raise memory_limit for a finer one.")
-        return None
-    return finer
 
 
 def well_posed(dimension: int, order: int, system: System) -> bool:
     """Whether the minimiser exists in the limit of fine functions: values need 2 m > d, gradients 2 m > d + 2."""
     return 2 * order > dimension + (2 if system.gradient_weight.any() else 0)
-
-
-def bytes_needed(tree: Tree) -> int:
-    """An upper estimate of the memory that fitting on a tree takes, apart from the observations."""
-    lines = np.count_nonzero(tree.covered.reshape(len(tree.covered), -1, tree.layout.side).any(axis=2))
-    stencils = lines * tree.layout.side * len(tree.layout.offset) * 8
-    return int(stencils + 8 * _VECTORS * tree.active.size)

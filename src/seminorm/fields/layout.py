@@ -5,62 +5,35 @@ over a block works on a *padded* copy, ``side + 2 degree`` wide, filled from the
 that every function finds the others whose support meets its own at fixed offsets.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 
-from ..operators.bsplines import refinement_mask
+from ..bases.bsplines import refinement_table
 
 SIDES = {1: 64, 2: 16, 3: 8, 4: 4}
 
 
-class Layout(NamedTuple):
-    """Tables for blocks of B-splines of one degree in one dimension; d = dimension, q = degree, B = side.
-
-    Attributes
-    ----------
-    dimension, degree, side : int
-    digits : array ((q + 1)**d, d)
-        Positions of the functions alive on a cell, relative to the cell.
-    pairs : array ((q + 1)**d, (q + 1)**d)
-        Number of the stencil entry that couples two functions alive on a cell.
-    pad_slot, pad_node : arrays ((B + 2 q)**d,)
-        Where the padded copy comes from: neighbour (0 .. 3**d - 1) and position in its block.
-    centre : array (B**d,)
-        Position of a function in the padded copy.
-    cell_offset : array ((q + 1)**d,)
-        Cells under a function: how far before it they lie in the padded copy, in the order of ``digits``.
-    offset : array ((2 q + 1)**d,)
-        Stencil entries as offsets in the padded copy.
-    refinement : array (p, B)
-        The functions of a block in the p of half a block above, an axis.
-    node_coords : array (B**d, d)
-        Positions in a block.
-    patch_slot, patch_node : arrays ((B + q)**d,)
-        The functions alive on the cells of a block: neighbour (0 .. 3**d - 1) and position in its block.
-    patch_offset : array ((q + 1)**d,)
-        Functions alive on a cell: how far after the first one they lie in the patch, in the order of ``digits``.
-    """
+class BlockLayout(NamedTuple):
+    """Tables for blocks of B-splines of one degree in one dimension; d = dimension, q = degree, B = side."""
 
     dimension: int
     degree: int
     side: int
-    digits: np.ndarray
-    pairs: np.ndarray
-    pad_slot: np.ndarray
-    pad_node: np.ndarray
-    centre: np.ndarray
-    cell_offset: np.ndarray
-    offset: np.ndarray
-    refinement: np.ndarray
-    node_coords: np.ndarray
-    patch_slot: np.ndarray
-    patch_node: np.ndarray
-    patch_offset: np.ndarray
+    digits: np.ndarray  # ((q + 1)**d, d): positions of the functions alive on a cell, relative to it
+    pairs: np.ndarray  # ((q + 1)**d, (q + 1)**d): the stencil entry that couples two functions alive on a cell
+    pad_slot: np.ndarray  # ((B + 2 q)**d,): where the padded copy comes from, the neighbour (0 .. 3**d - 1)
+    pad_node: np.ndarray  # ... and the position in its block
+    center: np.ndarray  # (B**d,): position of a function in the padded copy
+    cell_offset: np.ndarray  # ((q + 1)**d,): how far before a function its cells lie in the padded copy, as ``digits``
+    offset: np.ndarray  # ((2 q + 1)**d,): stencil entries as offsets in the padded copy
+    refinement: np.ndarray  # (p, B): the functions of a block in the p of half a block above, along one axis
+    node_coords: np.ndarray  # (B**d, d): positions in a block
+    patch_slot: np.ndarray  # ((B + q)**d,): where the functions alive on the cells of a block are: the neighbour
+    patch_node: np.ndarray  # ... and the position in its block
+    patch_offset: np.ndarray  # ((q + 1)**d,): how far after the first one the functions of a cell lie in the patch
 
 
 def _tuples(choices, dimension: int) -> np.ndarray:
@@ -74,15 +47,13 @@ def _flat(coordinates: np.ndarray, width: int) -> np.ndarray:
 
 
 def _sources(first: int, width: int, side: int, dimension: int) -> tuple[np.ndarray, np.ndarray]:
-    """Slot among 3**d blocks and position there, for the cube of positions first, ..., first + width - 1 an axis; the
-    middle block starts at 0.
-    """
+    """Slot among 3**d blocks, of which the middle one starts at 0, and position there, for a cube of positions."""
     positions = _tuples(range(first, first + width), dimension)
     return _flat(positions // side + 1, 3), _flat(positions % side, side)
 
 
 @cache
-def layout(dimension: int, degree: int) -> Layout:
+def layout(dimension: int, degree: int) -> BlockLayout:
     """The tables for a dimension and a degree."""
     d, q, side = dimension, degree, SIDES[dimension]
     nodes = _tuples(range(side), d)
@@ -90,7 +61,7 @@ def layout(dimension: int, degree: int) -> Layout:
     width = side + 2 * q
     pad_slot, pad_node = _sources(-q, width, side, d)
     patch_slot, patch_node = _sources(0, side + q, side, d)
-    tables = Layout(
+    tables = BlockLayout(
         dimension=d,
         degree=q,
         side=side,
@@ -98,10 +69,10 @@ def layout(dimension: int, degree: int) -> Layout:
         pairs=_flat(digits[None] - digits[:, None] + q, 2 * q + 1),
         pad_slot=pad_slot,
         pad_node=pad_node,
-        centre=_flat(nodes + q, width),
+        center=_flat(nodes + q, width),
         cell_offset=_flat(digits, width),
         offset=_flat(_tuples(range(-q, q + 1), d), width),
-        refinement=_refinement(side, q),
+        refinement=refinement_table(side // 2 + (q + 1) // 2, side, q),
         node_coords=nodes,
         patch_slot=patch_slot,
         patch_node=patch_node,
@@ -111,13 +82,3 @@ def layout(dimension: int, degree: int) -> Layout:
         if isinstance(table, np.ndarray):
             table.flags.writeable = False
     return tables
-
-
-def _refinement(side: int, q: int) -> np.ndarray:
-    """Function j of half a block contains the functions 2 j - q + t of the block below, t = 0, ..., q + 1."""
-    table = np.zeros((side // 2 + (q + 1) // 2, side))
-    for j in range(len(table)):
-        for t, weight in enumerate(refinement_mask(q)):
-            if 0 <= 2 * j - q + t < side:
-                table[j, 2 * j - q + t] = weight
-    return table

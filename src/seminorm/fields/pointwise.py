@@ -1,54 +1,46 @@
 """Normal equations of values and gradients at points that are applied point by point, never stored.
 
 Where a cell holds few points, as around a surface, this takes less memory and less time than stencils: some hundred
-operations a point, and nothing for what is not there.
+operations per point, and nothing for what is not there.
 """
-
-from __future__ import annotations
 
 from functools import cache
 from math import factorial
 
 import numpy as np
+from numpy.typing import DTypeLike
 
-from ..operators.bsplines import cell_energy, cell_products, derivative_pieces, pieces
-from . import _local
-from . import _numba as loops
-from .system import Equations, collapse, gather
-from .threads import threads_for
+from ..bases.bsplines import cell_products, derivative_pieces
+from . import _loops as loops
+from . import _pointwise_loops as _local
+from .system import CellEnergy, Equations, collapse, gather, threads_for
 from .tree import Tree
 
 _BLOCK_WORK = 1000
 
 
-class LocalEnergy:
+class LocalEnergy(CellEnergy):
     """The squared semi-norm of order m of a field, applied block by block."""
 
     def __init__(self, tree: Tree, order: int):
-        self.tree, self.order = tree, order
-        d = tree.box.dimension
-        self.cell = cell_energy(d, tree.degree, order)
-        self.spacings = np.array([tree.spacing(level) for level in range(tree.depth + 1)])
-        self.factors = self.spacings ** (d - 2 * order)
+        super().__init__(tree, order)
         self._matrices = _row_matrices(tree.layout.side, tree.degree, order)
         leaves = np.flatnonzero(tree.leaf.any(axis=1))
-        self._colours = tree.by_colour(leaves)
+        self._colors = tree.by_color(leaves)
 
     def add(self, x: np.ndarray, alpha: float, y: np.ndarray) -> None:
         """Add alpha times the energy's gradient (half of it) at collapsed coefficients x to y."""
         tree = self.tree
         factors = (alpha * factorial(self.order) * self.factors).astype(x.dtype)
         matrices = self._matrices.astype(x.dtype)
-        for chosen in self._colours:
+        for chosen in self._colors:
             with threads_for(_BLOCK_WORK * len(chosen)):
                 _local.add_energy(x, chosen, factors, matrices, tree.links, tree.layout, y)
 
 
 @cache
 def _row_matrices(side: int, degree: int, order: int) -> np.ndarray:
-    """For w functions in a row, in [w, t]: the integrals of products of k-th derivatives, divided by k!, for k = t, t -
-    1, ..., 0, below each other.
-    """
+    """For w functions in a row, in [w, t]: integrals of products of k-th derivatives / k!, k = t, ..., 0, stacked."""
     most = side + degree
     result = np.zeros((most + 1, order + 1, (order + 1) * most, most))
     for cells in range(1, side + 1):
@@ -66,46 +58,37 @@ def _row_matrices(side: int, degree: int, order: int) -> np.ndarray:
 class PointEquations(Equations):
     """alpha times the energy, plus sum_i v_i (f(x_i) - y_i)^2 + w_i |grad f(x_i) - g_i|^2.
 
-    Parameters
-    ----------
-    tree : Tree
-    order : int
-        Of the semi-norm.
-    points : array (n, d)
-        In cells of level 0.
-    weights : array (n, 2)
-        Of the value and of the gradient.
-    observed : array (n, 1 + d)
-        Value and gradient; gradients in scaled coordinates.
-    dtype : float32 or float64
-        Of the coefficients.
-    axis_weights : array (d,), optional
-        Factors of the weight of the gradient for its components; 0 where a component is not observed.
+    Points (n, d) are in cells of level 0; ``weights`` (n, 2) are v and w, ``observed`` (n, 1 + d) the value and the
+    gradient in scaled coordinates. ``axis_weights`` (d,) are factors of w for the components; 0 where one is not
+    observed.
     """
 
-    def __init__(self, tree: Tree, order: int, points, weights, observed, dtype=np.float64, axis_weights=None):
+    def __init__(
+        self,
+        tree: Tree,
+        order: int,
+        points: np.ndarray,
+        weights: np.ndarray,
+        observed: np.ndarray,
+        dtype: DTypeLike = np.float64,
+        axis_weights: np.ndarray | None = None,
+    ):
         super().__init__(tree, LocalEnergy(tree, order), dtype)
         block, cell = tree.locate(points)
-        self.point_order, self._start = loops.sort_by_block(block, len(tree.coords))
+        self.point_order, start = loops.sort_by_block(block, len(tree.coords))
         n, d = points.shape
         self._axis_weights = np.ones(d) if axis_weights is None else np.asarray(axis_weights, dtype=float)
-        self._corner, self._t = np.empty(n, dtype=np.int32), np.empty((n, d), dtype=np.float32)
-        _local.place(points, block, cell, self.point_order, tree.links, tree.layout, self._corner, self._t)
+        corner, t = np.empty(n, dtype=np.int32), np.empty((n, d), dtype=np.float32)
+        _local.place(points, block, cell, self.point_order, tree.links, tree.layout, corner, t)
+        values, slopes = derivative_pieces(tree.degree, 1)
+        self._places, self._tables = (start, corner, t), (tree.links, tree.layout, values, slopes)
         self.weights = np.ascontiguousarray(weights[self.point_order], dtype=np.float32)
         self.observed = np.ascontiguousarray(observed[self.point_order], dtype=np.float32)
-        self._colours = tree.by_colour(np.flatnonzero(np.diff(self._start)))
-        _local.cell_weights(
-            self._start,
-            self._corner,
-            self.weights,
-            self._axis_weights.sum(),
-            tree.links,
-            tree.layout,
-            self.value_weight,
-            self.gradient_weight,
-        )
+        self._colors = tree.by_color(np.flatnonzero(np.diff(start)))
+        axes, sums = self._axis_weights.sum(), (self.value_weight, self.gradient_weight)
+        _local.cell_weights(start, corner, self.weights, axes, tree.links, tree.layout, *sums)
         self.sum_to_parents()
-        self._right = None
+        self._right: np.ndarray | None = None
 
     @property
     def right(self) -> np.ndarray:
@@ -122,20 +105,16 @@ class PointEquations(Equations):
         return self.right
 
     def apply(self, x: np.ndarray, alpha: float) -> np.ndarray:
-        """(alpha energy + data) x, for coefficients of all levels."""
         collapsed, image = collapse(self.tree, x), self._empty()
         self.energy.add(collapsed, alpha, image)
         self._add_data(collapsed, _local.APPLIED, image)
         return gather(self.tree, image)
 
     def data_diagonal(self) -> np.ndarray:
-        """Diagonal of the data part, on the leaves."""
         return self._add_data(self._nothing, _local.SQUARED, self._empty())
 
     def smoothed_data(self) -> np.ndarray:
-        """The weighted observations summed into the functions of the leaves, and read back at the points: what a point
-        sees of itself and its neighbours.
-        """
+        """Observations summed into the functions of the leaves and read back: what a point sees of its neighbours."""
         return self._read(self._leaf_right())
 
     def at_points(self, x: np.ndarray) -> np.ndarray:
@@ -147,11 +126,7 @@ class PointEquations(Equations):
 
     def _read(self, collapsed: np.ndarray) -> np.ndarray:
         out = np.empty(self.observed.shape, dtype=np.float32)
-        tree = self.tree
-        _local.evaluate(
-            collapsed, self._start, self._corner, self._t, self.energy.spacings, tree.links, tree.layout,
-            pieces(tree.degree), derivative_pieces(tree.degree, 1)[1], out,
-        )  # fmt: skip
+        _local.evaluate(collapsed, *self._places, self.energy.spacings, *self._tables, out)
         return out
 
     def _empty(self) -> np.ndarray:
@@ -166,23 +141,17 @@ class PointEquations(Equations):
         cube = tree.box.dimension == 3 and tree.degree in (2, 3) and (self._axis_weights == 1.0).all()
         if what == _local.APPLIED and cube:
             return self._add_cube_data(x, y)
-        for chosen in self._colours:
+        data = self.weights, self._axis_weights, self.observed, self.energy.spacings
+        for chosen in self._colors:
             with threads_for(_BLOCK_WORK * len(chosen)):
-                _local.add_data(
-                    x, chosen, self._start, self._corner, self._t, self.weights, self._axis_weights, self.observed,
-                    self.energy.spacings,
-                    tree.links, tree.layout, pieces(tree.degree), derivative_pieces(tree.degree, 1)[1], what, y,
-                )  # fmt: skip
+                _local.add_data(x, chosen, *self._places, *data, *self._tables, what, y)
         return y
 
     def _add_cube_data(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        tree, kind = self.tree, x.dtype
-        tables = pieces(tree.degree).astype(kind), derivative_pieces(tree.degree, 1)[1].astype(kind)
-        inverses = (1.0 / self.energy.spacings).astype(kind)
-        for chosen in self._colours:
+        links, layout, values, slopes = self._tables
+        tables = links, layout, values.astype(x.dtype), slopes.astype(x.dtype)
+        inverses = (1.0 / self.energy.spacings).astype(x.dtype)
+        for chosen in self._colors:
             with threads_for(_BLOCK_WORK * len(chosen)):
-                _local.add_cube_data(
-                    x, chosen, self._start, self._corner, self._t, self.weights, inverses, tree.links, tree.layout,
-                    *tables, y,
-                )  # fmt: skip
+                _local.add_cube_data(x, chosen, *self._places, self.weights, inverses, *tables, y)
         return y

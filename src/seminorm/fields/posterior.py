@@ -1,20 +1,20 @@
-"""The posterior variance of a field: seed 004, section 3.1.3.
+"""The posterior variance of a field [Walder 2008, 3.1.3].
 
 With noise variance s2 / w_i and the prior that belongs to the semi-norm, the field is a Gaussian process with a
 degenerate covariance, and its variance at t is s2 f_t' (alpha F + F_x' W F_x)^-1 f_t, where f_t holds the basis
 functions at t.
 """
 
-from __future__ import annotations
+from collections.abc import Callable
 
 import numpy as np
 from numpy.polynomial import chebyshev
+from numpy.typing import ArrayLike
 
-from ..operators.bsplines import pieces
-from . import _numba as loops
+from ..bases.bsplines import pieces
+from . import _loops as loops
 from .field import Field
-from .system import System, collapse, gather
-from .threads import dot
+from .system import CellEnergy, System, collapse, dot, gather
 from .tree import Tree
 
 _ROOT_DEGREE = 40
@@ -26,16 +26,28 @@ class Posterior:
 
     Parameters
     ----------
-    system : System
-        Closed.
-    alpha : float
+    system, alpha : System, float
+        Closed equations, and the alpha that they were solved for.
     residual_square_sum : float
         Of the field at the data.
     trace : float, optional
         Effective number of parameters; left out, it is estimated when it is needed.
-    tol : float
+    tol, max_iter : float, int
         For the solutions.
-    max_iter : int
+
+    See Also
+    --------
+    Field
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from seminorm.fields import Settings, Source, fit_field
+    >>> X = np.linspace(0.0, 1.0, 50)[:, None]
+    >>> y = X[:, 0] + 0.1 * np.random.default_rng(0).standard_normal(50)
+    >>> posterior = fit_field(Source.of(X, y), Settings(alpha=1.0, depth=2)).posterior()
+    >>> bool(0.05**2 < posterior.noise_variance < 0.15**2), posterior.variance([[0.5]]).shape
+    (True, (1,))
     """
 
     def __init__(
@@ -69,21 +81,19 @@ class Posterior:
 
     @property
     def noise_variance(self) -> float:
-        """Of an observation of weight 1: what is left of the data, a degree of freedom."""
+        """Of an observation of weight 1: what is left of the data, per degree of freedom."""
         return max(self.residual_square_sum, 0.0) / max(self.system.number - self.trace, 1.0)
 
-    def variance(self, X) -> np.ndarray:
-        """Exact up to ``tol``, by a solution for each point."""
+    def variance(self, X: ArrayLike) -> np.ndarray:
+        """Variance of the field at X (n,), exact up to ``tol``, by one solution per point."""
         tree = self.system.tree
         points = np.clip(tree.box.coordinates(X), 0.0, tree.box.cells)
         block, cell = tree.locate(points)
         result = np.empty(len(points))
         for i in range(len(points)):
-            one = slice(i, i + 1)
             leaf_right = np.zeros(tree.active.shape)
-            loops.spread(
-                points[one], block[one], cell[one], tree.links, tree.layout, pieces(tree.degree), np.ones(1), leaf_right
-            )
+            one = points[i : i + 1], block[i : i + 1], cell[i : i + 1]
+            loops.spread(*one, tree.links, tree.layout, pieces(tree.degree), np.ones(1), leaf_right)
             right = gather(tree, leaf_right)
             x = np.zeros_like(right)
             self.system.solve_for(self.alpha, right, x, tol=self.tol, max_iter=self.max_iter)
@@ -91,10 +101,7 @@ class Posterior:
         return self.noise_variance * result
 
     def samples(self, number: int, seed: int = 0) -> list[Field]:
-        """Fields drawn from the posterior, minus its mean: the mean of their squares estimates the variance everywhere.
-
-        The relative error of the standard deviation is about 1 / sqrt(2 number).
-        """
+        """Fields drawn from the posterior, minus its mean: the mean of their squares estimates the variance."""
         rng = np.random.default_rng(seed)
         tree = self.system.tree
         fields = []
@@ -107,13 +114,11 @@ class Posterior:
         return fields
 
     def _noise(self, rng: np.random.Generator) -> np.ndarray:
-        """Normal numbers whose covariance is the matrix of the system, on the leaves: cell by cell for the energy, by a
-        polynomial that approximates the square root for the data.
-        """
-        data = self._data_noise(rng)
-        return data + energy_noise(self.system.tree, self.system.energy, self.alpha, rng)
+        """Normal numbers, on the leaves, whose covariance is the matrix of the system."""
+        return self._data_noise(rng) + energy_noise(self.system.tree, self.system.energy, self.alpha, rng)
 
     def _data_noise(self, rng: np.random.Generator) -> np.ndarray:
+        """That of the data alone, by a polynomial that approximates the square root."""
         diagonal = self.system.data_diagonal()
         scale = np.sqrt(diagonal)
         inverse = np.where(diagonal > 0, 1 / np.where(diagonal > 0, scale, 1.0), 0.0)
@@ -124,7 +129,7 @@ class Posterior:
         g = rng.standard_normal(scale.shape) * (diagonal > 0)
         largest = self._largest(scaled, g)
         # sqrt on [0, largest] in Chebyshev polynomials: what is lost are directions that data hardly see
-        series = chebyshev.chebinterpolate(lambda t: np.sqrt(0.5 * largest * (t + 1)), _ROOT_DEGREE)
+        series: np.ndarray = chebyshev.chebinterpolate(lambda t: np.sqrt(0.5 * largest * (t + 1)), _ROOT_DEGREE)
         before, now = g, 2 / largest * scaled(g) - g
         total = series[0] * before + series[1] * now
         for coefficient in series[2:]:
@@ -133,7 +138,8 @@ class Posterior:
         return scale * total
 
     @staticmethod
-    def _largest(scaled, g: np.ndarray) -> float:
+    def _largest(scaled: Callable[[np.ndarray], np.ndarray], g: np.ndarray) -> float:
+        """The largest eigenvalue, from above: some steps of the power method and a fifth more."""
         v = g
         norm = 1.0
         for _ in range(20):
@@ -145,7 +151,7 @@ class Posterior:
         return 1.2 * norm
 
 
-def energy_noise(tree: Tree, energy, alpha: float, rng: np.random.Generator) -> np.ndarray:
+def energy_noise(tree: Tree, energy: CellEnergy, alpha: float, rng: np.random.Generator) -> np.ndarray:
     """Normal numbers whose covariance is alpha times the energy, on the leaves: made cell by cell."""
     values, vectors = np.linalg.eigh(energy.cell)
     keep = values > values[-1] * 1e-13

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import _numba as loops
+from ..functions.functionals import ObservedFunctionals
+from . import _loops as loops
 from .field import Field
+from .functional_rows import cell_shares
 from .sources import Chunk, Observations, prepare
 
 _SIGNIFICANT = 3.0
@@ -32,6 +34,7 @@ class Residuals:
         self._pairs = np.zeros(blocks, dtype=np.int64)
         self._columns = 1
         self.number = np.zeros((blocks, tree.layout.side**tree.box.dimension), dtype=np.int64)
+        self._shares = np.zeros(self.number.shape)
 
     def add(self, chunk: Observations, first: int) -> None:
         """Add the residuals of a chunk; neighbours are sought within the chunk."""
@@ -48,38 +51,70 @@ class Residuals:
         )  # fmt: skip
 
     def merge(self, other: Residuals) -> None:
-        """Add the sums over later chunks."""
         for name in ("_squares", "_jumps", "_pairs", "number"):
-            getattr(self, name).__iadd__(getattr(other, name))
+            setattr(self, name, getattr(self, name) + getattr(other, name))
         self._columns = max(self._columns, other._columns)
 
+    def add_functionals(self, observed: ObservedFunctionals) -> None:
+        """Add functionals, after all chunks: only how many there are in each cell."""
+        tree = self.field.tree
+        self._shares += cell_shares(observed.functional, tree)[tree.blocks(tree.depth)]
+
+    @property
+    def occupied(self) -> np.ndarray:
+        """Cells with points or functionals."""
+        return (self.number > 0) | (self._shares > 0)
+
     def structured(self, negligible: float) -> np.ndarray:
-        """Blocks whose neighbouring residuals agree more than noise does, whose mean square is not ``negligible``,
-        and which have more than about one point in a cell (others are as fine as the sampling).
-        """
+        """Blocks whose neighbouring residuals agree more than noise does, or that hold several functionals."""
         number = np.maximum(self.number.sum(axis=1) * self._columns, 1)
         pairs = np.maximum(self._pairs * self._columns, 1)
         expected = self._squares / number
-        threshold = 1 - _SIGNIFICANT / np.sqrt(
-            pairs
-        )  # the ratio has mean 1 and variance 1 / n for independent residuals
+        # the ratio has mean 1 and variance 1 / n for independent residuals
+        threshold = 1 - _SIGNIFICANT / np.sqrt(pairs)
         structured = (expected > negligible) & (self._jumps / pairs < threshold * expected)
-        return structured & self.dense() & ~self._lines()
+        crowded = self._shares.sum(axis=1) > (1 + _OCCUPANCY) * np.count_nonzero(self._shares, axis=1)
+        return (structured & self.dense() & ~self._lines()) | crowded
 
     def _lines(self) -> np.ndarray:
-        """Blocks with few points in a cell that fill few of the cells, as along the track of a ship: finer functions
-        would follow the line and know nothing beside it.
-        """
+        """Blocks of sparse points on a line, as the track of a ship: finer functions would know nothing beside it."""
         cells = np.count_nonzero(self.number, axis=1)
         return (self.number.sum(axis=1) < _CROWD * cells) & (cells < _FILLED * self.number.shape[1])
 
     def dense(self) -> np.ndarray:
-        """Blocks with more than about one point in an occupied cell."""
-        return self.number.sum(axis=1) > (1 + _OCCUPANCY) * np.count_nonzero(self.number, axis=1)
+        """Blocks with more than about one point or functional in an occupied cell."""
+        count = self.number.sum(axis=1) + self._shares.sum(axis=1)
+        return count > (1 + _OCCUPANCY) * np.count_nonzero(self.occupied, axis=1)
+
+
+class SquaredErrors:
+    """Weighted sum of squared errors of a field; an accumulator."""
+
+    def __init__(self, field: Field):
+        self.field, self._errors, self._weights = field, 0.0, 0.0
+
+    def add(self, chunk: Observations, first: int) -> None:
+        residuals, weights, _ = residuals_of(self.field, chunk)
+        self._errors += float((weights * residuals**2).sum())
+        self._weights += float(weights.sum())
+
+    def add_functionals(self, observed: ObservedFunctionals) -> None:
+        residuals = observed.targets[:, 0] - observed.functional.apply(self.field)
+        self._errors += float((observed.weights * residuals**2).sum())
+        self._weights += float(observed.weights.sum())
+
+    def merge(self, other: SquaredErrors) -> None:
+        self._errors += other._errors
+        self._weights += other._weights
+
+    @property
+    def mean(self) -> float:
+        """Weighted mean of the squared errors."""
+        return self._errors / self._weights
 
 
 def residuals_of(field: Field, observations: Observations) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Observed minus fitted and the weights, a column for each number observed at a point; and the points in cells."""
+    """Observed minus fitted and the weights, one column per number observed at a point; and the points in cells."""
     ready = prepare(observations, field.tree.box, field.offset)
     return ready.observations[:, :, 0] - _fitted(field, ready), ready.weights, ready.points
 
@@ -90,6 +125,6 @@ def _fitted(field: Field, chunk: Chunk) -> np.ndarray:
     if chunk.first[0] >= 0:
         parts.append(field.derivatives(chunk.points, [()]))
     if chunk.first[1] >= 0:
-        slopes = [(axis,) for axis in range(field.dimension)]
+        slopes: list[tuple[int, ...]] = [(axis,) for axis in range(field.dimension)]
         parts.append(field.derivatives(chunk.points, slopes) * field.tree.box.scale)
     return np.concatenate(parts, axis=1)

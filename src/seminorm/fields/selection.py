@@ -1,16 +1,16 @@
 """Choosing alpha: generalised cross-validation with a stochastic trace, or held-out observations."""
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from .sources import Observations
-from .system import System, collapse
-from .threads import dot
+from .field import Field
+from .refinement import SquaredErrors
+from .sources import Source
+from .system import System, collapse, dot
 
 _PROBE_TOL = 0.05  # the error of a quadratic form is its square
 _PROBE_REDUCTION = 0.2
@@ -27,7 +27,7 @@ class Score:
     trace: float | None = None
 
 
-class Selection(ABC):
+class AlphaSelection(ABC):
     """A criterion along alpha for one system, with warm starts from one alpha to the next."""
 
     def __init__(self, system: System, x: np.ndarray, *, tol: float, max_iter: int):
@@ -43,7 +43,7 @@ class Selection(ABC):
             self.scores[alpha] = self._score(alpha)
         return self.scores[alpha]
 
-    def minimise(self, start: float, low: float, high: float) -> Score:
+    def minimize(self, start: float, low: float, high: float) -> Score:
         """Walk along alpha in decades from start to the lowest score, then one step of a parabola."""
         start = min(max(start, low), high)
         best = 0
@@ -52,7 +52,8 @@ class Selection(ABC):
                 if self.score(start * 10.0 ** (best + step)).score >= self.score(start * 10.0**best).score:
                     break
                 best += step
-        return self._parabola(*(self.scores.get(start * 10.0 ** (best + step)) for step in (-1, 0, 1)))
+        left, right = (self.scores.get(start * 10.0 ** (best + step)) for step in (-1, 1))
+        return self._parabola(left, self.score(start * 10.0**best), right)
 
     def _parabola(self, left: Score | None, best: Score, right: Score | None) -> Score:
         if left is None or right is None or min(left.score, best.score, right.score) <= 0.0:
@@ -70,12 +71,13 @@ class Selection(ABC):
         return sorted(self.scores.values(), key=lambda score: score.alpha)
 
 
-class CrossValidation(Selection):
-    """Generalised cross-validation V = n RSS / (n - tr H)^2, and its robust form (g + (1 - g) tr H^2 / n) V.
+class CrossValidation(AlphaSelection):
+    """Generalised cross-validation V = n RSS / (n - tr H)^2, and its robust form (g + (1 - g) tr H^2 / n) V [Lukas
+    2006].
 
-    The traces are estimated by the means of z' H z and |H z|^2 over the system's probes z. V alone chooses a far too
-    small alpha when errors of neighbours are alike, as along the tracks of a ship; the factor prevents that and
-    changes little otherwise (Lukas 2006, robust GCV).
+    The traces are means of z' H z and |H z|^2 over the system's probes z. V alone chooses a far too small alpha when
+    errors of neighbours are alike, as along the tracks of a ship; the factor prevents that and changes little
+    otherwise.
     """
 
     def __init__(self, system: System, x: np.ndarray, *, robust: bool, tol: float, max_iter: int):
@@ -97,18 +99,14 @@ class CrossValidation(Selection):
         return Score(alpha, factor * n * rss / (n - trace) ** 2, trace)
 
 
-class HeldOut(Selection):
+class HeldOut(AlphaSelection):
     """The weighted mean of squared errors at observations that the system has not seen."""
 
-    def __init__(self, system: System, x: np.ndarray, held_out: Observations, *, tol: float, max_iter: int):
+    def __init__(self, system: System, x: np.ndarray, held_out: Source, *, tol: float, max_iter: int):
         super().__init__(system, x, tol=tol, max_iter=max_iter)
         self._held_out = held_out
 
     def _score(self, alpha: float) -> Score:
-        from .field import Field
-        from .refinement import residuals_of
-
         self.system.solve_to_noise(alpha, self.x, tol=self.tol, max_iter=self.max_iter)
         field = Field(self.system.tree, collapse(self.system.tree, self.x), self.system.energy.order, self.system.mean)
-        residuals, weights, _ = residuals_of(field, self._held_out)
-        return Score(alpha, float((weights * residuals**2).sum() / weights.sum()))
+        return Score(alpha, self._held_out.accumulate(partial(SquaredErrors, field)).mean)

@@ -8,19 +8,23 @@ preconditioner (BPX), whose number of steps does not grow with the depth.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from itertools import product
-from typing import NamedTuple
 
 import numpy as np
+from numba import get_num_threads, set_num_threads
 from scipy import linalg, sparse
 
-from .._threads import suited_to
-from ..operators.bsplines import cell_energy, cell_products, derivative_pieces, pieces
-from ..solvers.conjugate_gradients import Outcome, conjugate_gradients
-from . import _numba as loops
+from .._base.blas import suited_to
+from ..bases.bsplines import cell_energy, cell_products, derivative_pieces, pieces
+from ..functions.functionals import ObservedFunctionals, box_quadrature
+from ..solvers.linear.conjugate_gradients import Outcome, conjugate_gradients
+from . import _loops as loops
+from .functional_rows import cell_weights, leaf_rows, of_constant
 from .sources import Observations, prepare, scrambled
-from .threads import dot, threads_for
 from .tree import Tree
 
 _FINEST_TOL = 1e-8
@@ -28,18 +32,48 @@ _RIDGE = 1e-11
 _REDUCTION = 0.1
 _FEW_CELLS = 512
 _COARSE_LEVELS = {1: 6, 2: 3, 3: 2, 4: 1}
+_WORTH = 40_000
 
 
-class Energy:
-    """The squared semi-norm of order m of a field, as an operator on its coefficients."""
+@contextmanager
+def threads_for(work: int) -> Iterator[None]:
+    """One thread for loops over fewer than some ten thousand numbers, else what Numba is set to."""
+    before = get_num_threads()
+    if work >= _WORTH or before == 1:
+        yield
+        return
+    set_num_threads(1)
+    try:
+        yield
+    finally:
+        set_num_threads(before)
+
+
+def dot(x: np.ndarray, y: np.ndarray) -> float:
+    """Dot product, summed in the same order for any number of threads."""
+    x, y = x.reshape(-1), y.reshape(-1)
+    partial = np.empty(-(-x.size // loops.LANES))
+    with threads_for(x.size):
+        loops.partial_dots(x, y, partial)
+    return float(sum(partial.tolist()))
+
+
+class CellEnergy:
+    """The squared semi-norm of order m on a tree, level by level, from that of one cell of side 1."""
 
     def __init__(self, tree: Tree, order: int):
         self.tree, self.order = tree, order
-        tables = tree.layout
-        d = tree.box.dimension
-        self.cell = cell_energy(d, tree.degree, order)
+        self.cell = cell_energy(tree.box.dimension, tree.degree, order)
         self.spacings = np.array([tree.spacing(level) for level in range(tree.depth + 1)])
-        self.factors = self.spacings ** (d - 2 * order)
+        self.factors = self.spacings ** (tree.box.dimension - 2 * order)
+
+
+class Energy(CellEnergy):
+    """The squared semi-norm of order m of a field, as an operator on its coefficients."""
+
+    def __init__(self, tree: Tree, order: int):
+        super().__init__(tree, order)
+        tables = tree.layout
         self.inner = np.zeros(len(tables.offset))
         np.add.at(self.inner, tables.pairs, self.cell)
         self.kind, self.edge = self._edges()
@@ -63,12 +97,10 @@ class Energy:
         return dot(collapsed, image)
 
 
-def _apply_leaves(energy: Energy, x, factors, data_line, data, use_data, y) -> None:
-    tree = energy.tree
+def _apply_leaves(energy: Energy, x, factors, *data_and_image) -> None:
+    links, tables = energy.tree.links, energy.tree.layout
     with threads_for(x.size):
-        loops.apply(
-            x, factors, tree.links, tree.layout, energy.kind, energy.edge, energy.inner, data_line, data, use_data, y
-        )
+        loops.apply(x, factors, links, tables, energy.kind, energy.edge, energy.inner, *data_and_image)
 
 
 def collapse(tree: Tree, x: np.ndarray) -> np.ndarray:
@@ -93,7 +125,8 @@ def gather(tree: Tree, x: np.ndarray) -> np.ndarray:
     return x
 
 
-class Preconditioner(NamedTuple):
+@dataclass(frozen=True)
+class Preconditioner:
     """Diagonal scaling on every level, an almost exact solution on the coarsest."""
 
     inverse: np.ndarray
@@ -110,16 +143,15 @@ class Preconditioner(NamedTuple):
 class Equations(ABC):
     """Normal equations of all levels of a tree: preconditioned and solved here, applied by the classes below it.
 
-    Attributes
-    ----------
-    value_weight, gradient_weight : arrays (blocks, cells)
-        Sums of the weights in each cell; after :meth:`sum_to_parents` in every cell of every level.
+    ``value_weight`` and ``gradient_weight`` (blocks, cells) are sums of the weights in each cell; after
+    :meth:`sum_to_parents` in every cell of every level.
     """
 
     def __init__(self, tree: Tree, energy, dtype=np.float64):
         self.tree, self.energy, self.dtype = tree, energy, np.dtype(dtype)
         self.value_weight, self.gradient_weight = (np.zeros(tree.active.shape, dtype=dtype) for _ in range(2))
-        self._kept = self._coarse_parts = None
+        self._kept: tuple[float, Preconditioner] | None = None
+        self._coarse_parts: tuple[np.ndarray, np.ndarray] | None = None
 
     def sum_to_parents(self) -> None:
         """Add the weights of each cell to the coarser cells that hold it."""
@@ -145,7 +177,8 @@ class Equations(ABC):
             known = active & (scale > 0.0)
             inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=known)
             root = self.tree.blocks(0)
-            self._kept = (alpha, Preconditioner(inverse, root, active[root], self._coarse_factor(alpha)))
+            kept = Preconditioner(inverse, root, active[root], self._coarse_factor(alpha))
+            self._kept = alpha, kept
         return self._kept[1]
 
     def solve_for(self, alpha: float, right: np.ndarray, x: np.ndarray, **options) -> Outcome:
@@ -153,7 +186,7 @@ class Equations(ABC):
         # BLAS on one thread: its own would fight with those of the loops, and change the last bits with their number
         with suited_to(0):
             precondition = self.preconditioner(alpha)
-            return conjugate_gradients(lambda v: self.apply(v, alpha), precondition, dot, right, x, **options)
+            return conjugate_gradients(lambda v: self.apply(v, alpha), precondition, right, x, dot=dot, **options)
 
     def _diagonal(self, alpha: float) -> np.ndarray:
         tree, tables = self.tree, self.tree.layout
@@ -182,28 +215,12 @@ class Equations(ABC):
 
 
 class System(Equations):
-    """Energy and data of a tree; an accumulator of observations. When closed, it is solved for one alpha after the
-    other.
+    """Energy and data of a tree, values minus ``mean``; an accumulator of observations. When closed, it is solved for
+    one alpha after the other.
 
-    Parameters
-    ----------
-    tree : Tree
-    order : int
-        Of the semi-norm.
-    mean : float
-        Subtracted from all values.
-    probes : int
-        Number of right-hand sides besides that of the data, made of random signs for every observation (fixed by its
-        number): they estimate traces.
-
-    Attributes
-    ----------
-    number : int
-        Number of observations.
-    square_sum : float
-        Their weighted sum of squares.
-    right : array (1 + probes, blocks, functions)
-        Right-hand sides for the functions of all levels; ``leaf_right`` is the same for collapsed coefficients.
+    It has ``number`` observations, their weighted ``square_sum``, and for the functions of all levels the right-hand
+    sides ``right`` (1 + probes, blocks, functions); ``leaf_right`` is the same for collapsed coefficients. The probes
+    are random signs for every observation, fixed by its number: they estimate traces.
     """
 
     def __init__(self, tree: Tree, order: int, mean: float = 0.0, probes: int = 0):
@@ -215,11 +232,10 @@ class System(Equations):
         self._data = np.zeros((0, len(tree.layout.offset), side))
         self.leaf_right = np.zeros((1 + probes, *shape))
         self.number, self.square_sum = 0, 0.0
-
-    # -- data ------------------------------------------------------------------------------------------------------
+        self._rows: sparse.csr_array | None = None  # of the functionals, times the roots of their weights
+        self._columns: sparse.csr_array | None = None  # the transpose
 
     def add(self, chunk: Observations, first: int) -> None:
-        """Add the normal equations of a chunk of observations."""
         ready = prepare(chunk, self.tree.box, self.mean, _signs(chunk, first, self.probes) if self.probes else None)
         self.number += int(np.count_nonzero(ready.weights))
         self.square_sum += float((ready.weights * ready.observations[:, :, 0] ** 2).sum())
@@ -228,7 +244,7 @@ class System(Equations):
         order, start = loops.sort_by_block(block, len(tree.coords))
         self._grow(loops.new_lines(block, cell, tree.links, tree.layout, self._data_line, self._lines))
         slopes = derivative_pieces(tree.degree, 1)[1]
-        for chosen in tree.by_colour(np.flatnonzero(np.diff(start))):
+        for chosen in tree.by_color(np.flatnonzero(np.diff(start))):
             loops.add_data(
                 ready.points, ready.observations, ready.weights, order, start, chosen, cell,
                 self.energy.spacings, tree.links, tree.layout, pieces(tree.degree), slopes, ready.first,
@@ -237,18 +253,30 @@ class System(Equations):
         loops.add_cell_weights(ready.weights, order, start, cell, ready.first, self.value_weight, self.gradient_weight)
 
     def merge(self, other: System) -> None:
-        """Add the sums over later observations."""
         blocks, lines = np.nonzero(other._data_line >= 0)
         missing = self._data_line[blocks, lines] < 0
         fresh = self._lines + np.arange(np.count_nonzero(missing), dtype=np.int32)
         self._data_line[blocks[missing], lines[missing]] = fresh
         self._grow(self._lines + len(fresh))
         self._data[self._data_line[blocks, lines]] += other._data[other._data_line[blocks, lines]]
-        self.value_weight += other.value_weight
-        self.gradient_weight += other.gradient_weight
-        self.leaf_right += other.leaf_right
-        self.number += other.number
-        self.square_sum += other.square_sum
+        for name in ("value_weight", "gradient_weight", "leaf_right", "number", "square_sum"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+    def add_functionals(self, observed: ObservedFunctionals) -> None:
+        functional, targets, weights = observed
+        root = np.sqrt(weights)
+        sides = [root * (targets[:, 0] - self.mean * of_constant(functional))]
+        numbers = np.arange(functional.size, dtype=np.uint64) + np.uint64(2**60)  # no observation has these
+        sides += [_signs_of(numbers, k) for k in range(self.probes)]
+        rows = sparse.diags_array(root) @ leaf_rows(functional, self.tree)
+        self._rows, self._columns = sparse.csr_array(rows), sparse.csr_array(rows.T)
+        for right, side in zip(self.leaf_right, sides, strict=True):
+            right += (self._columns @ side).reshape(right.shape)
+        self.number += functional.size
+        self.square_sum += float((sides[0] ** 2).sum())
+        values, slopes = cell_weights(functional, weights, self.tree)
+        self.value_weight += values
+        self.gradient_weight += slopes
 
     def _grow(self, used: int) -> None:
         if used > len(self._data):
@@ -264,38 +292,40 @@ class System(Equations):
         self.right = np.stack([gather(self.tree, side.copy()) for side in self.leaf_right])
         return self
 
-    # -- the operator ----------------------------------------------------------------------------------------------
-
     def apply(self, x: np.ndarray, alpha: float) -> np.ndarray:
-        """(alpha energy + data) x, for coefficients of all levels."""
         image = np.empty_like(x)
         collapsed = collapse(self.tree, x)
-        _apply_leaves(self.energy, collapsed, alpha * self.energy.factors, self._data_line, self._data, True, image)
+        self._apply_to_leaves(collapsed, alpha * self.energy.factors, image)
         return gather(self.tree, image)
 
     def data_form(self, collapsed: np.ndarray) -> np.ndarray:
         """The data part alone, applied to coefficients collapsed on the leaves; not gathered."""
         image = np.empty_like(collapsed)
-        _apply_leaves(self.energy, collapsed, np.zeros(self.tree.depth + 1), self._data_line, self._data, True, image)
+        self._apply_to_leaves(collapsed, np.zeros(self.tree.depth + 1), image)
         return image
 
+    def _apply_to_leaves(self, collapsed: np.ndarray, factors: np.ndarray, image: np.ndarray) -> None:
+        _apply_leaves(self.energy, collapsed, factors, self._data_line, self._data, True, image)
+        if self._rows is not None:
+            image += (self._columns @ (self._rows @ collapsed.reshape(-1))).reshape(image.shape)
+
     def data_diagonal(self) -> np.ndarray:
-        """Diagonal of the data part, on the leaves."""
         middle = self._data[:, self._data.shape[1] // 2]
-        out = np.zeros((*self._data_line.shape, self.tree.layout.side))
-        known = self._data_line >= 0
+        out, known = np.zeros((*self._data_line.shape, self.tree.layout.side)), self._data_line >= 0
         out[known] = middle[self._data_line[known]]
-        return out.reshape(self.tree.active.shape)
+        out = out.reshape(self.tree.active.shape)
+        if self._rows is not None:
+            out += self._rows.power(2).sum(axis=0).reshape(out.shape)
+        return out
 
     def solve(self, alpha: float, x: np.ndarray, *, side: int = 0, **options) -> Outcome:
         """Solve for one right-hand side, starting from x and overwriting it; options as for conjugate gradients."""
         return self.solve_for(alpha, self.right[side], x, **options)
 
     def solve_to_noise(self, alpha: float, x: np.ndarray, *, tol: float, max_iter: int) -> tuple[Outcome, float]:
-        """Solve for the data until the error is small against what the field leaves of them.
-
-        Returns the outcome and the residual sum of squares. A residual of ``tol`` makes an error of about ``tol**2``
-        times the square sum of the data in it.
+        """Solve for the data until the error is small against what the field leaves of them: the outcome, and the
+        residual sum of squares. A residual of ``tol`` makes an error of about ``tol**2`` times the square sum of the
+        data in it.
         """
         floor, reduction = np.finfo(float).eps * self.square_sum, _REDUCTION
         while True:
@@ -317,11 +347,17 @@ def _signs(chunk: Observations, first: int, probes: int) -> np.ndarray:
     """Random signs for every observation, fixed by its number."""
     columns = (chunk.y is not None) + (chunk.X.shape[1] if chunk.gradients is not None else 0)
     points = np.arange(first, first + len(chunk.X), dtype=np.uint64)
-    bits = scrambled(points[:, None] * np.uint64(8) + np.arange(columns, dtype=np.uint64))
-    return np.stack([1.0 - 2.0 * ((bits >> np.uint64(k)) & np.uint64(1)) for k in range(probes)], axis=-1)
+    numbers = points[:, None] * np.uint64(8) + np.arange(columns, dtype=np.uint64)
+    return np.stack([_signs_of(numbers, k) for k in range(probes)], axis=-1)
 
 
-def _coarse_matrices(tree: Tree, energy: Energy, value_weight: np.ndarray, gradient_weight: np.ndarray):
+def _signs_of(numbers: np.ndarray, probe: int) -> np.ndarray:
+    return 1.0 - 2.0 * ((scrambled(numbers) >> np.uint64(probe)) & np.uint64(1))
+
+
+def _coarse_matrices(
+    tree: Tree, energy: Energy, value_weight: np.ndarray, gradient_weight: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Energy of the functions of level 0, and their data term."""
     d, q, tables = tree.box.dimension, tree.degree, tree.layout
     functions = tree.box.cells + q
@@ -332,34 +368,40 @@ def _coarse_matrices(tree: Tree, energy: Energy, value_weight: np.ndarray, gradi
     numbering[tuple(places.T)] = np.arange(len(places))
     size = len(places)
     dense = energy.factors[0] * _root_energy(tuple(tree.box.cells.tolist()), q, energy.order, numbering.tobytes())
+    centers, values, slopes = _weighted_centers(tree, value_weight, gradient_weight)
+    data = np.zeros((size, size))
+    directions = [tuple(int(a == b) for b in range(d)) for a in range(d)]
+    for orders, weight in [((0,) * d, values), *((orders, slopes / tree.box.spacing**2) for orders in directions)]:
+        if weight.any():
+            design = _root_design(centers, orders, q, tree.box.cells, numbering, size)
+            rows = design.toarray() * np.sqrt(weight)[:, None]
+            data += rows.T @ rows
+    return dense, data
+
+
+def _weighted_centers(
+    tree: Tree, value_weight: np.ndarray, gradient_weight: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Centres of cells a few levels down, in cells of level 0, with the weights of the data in them."""
+    d, tables = tree.box.dimension, tree.layout
     level = min(tree.depth, _COARSE_LEVELS[d])
-    centres, weights, slope_weights, levels, counts = [], [], [], [], []
+    places, widths, values, slopes = [], [], [], []
     for k in range(level + 1):
         own = tree.blocks(k)
         chosen = (value_weight[own] > 0) | (gradient_weight[own] > 0)
         if k < level:
             chosen &= tree.leaf[own]
         block, node = np.nonzero(chosen)
-        place = tree.coords[own][block] * tables.side + tables.node_coords[node]
-        centres.append((place + 0.5) / 2**k)
-        weights.append(value_weight[own][block, node])
-        slope_weights.append(gradient_weight[own][block, node] / d)
-        levels.append(k)
-        counts.append(len(block))
-    centres, weights, slope_weights = (np.concatenate(part) for part in (centres, weights, slope_weights))
-    if len(centres) <= _FEW_CELLS:  # spread over the cell, or the free polynomials would not be determined
-        offsets, shares = _gauss_points(d)
-        centres = (centres[:, None] + offsets / 2.0 ** np.repeat(levels, counts)[:, None, None]).reshape(-1, d)
-        weights, slope_weights = (np.outer(part, shares).reshape(-1) for part in (weights, slope_weights))
-    data = np.zeros((size, size))
-    for orders, weight in [((0,) * d, weights)] + [
-        (tuple(int(a == b) for b in range(d)), slope_weights / tree.box.spacing**2) for a in range(d)
-    ]:
-        if weight.any():
-            design = _root_design(centres, orders, q, tree.box.cells, numbering, size)
-            rows = design.toarray() * np.sqrt(weight)[:, None]
-            data += rows.T @ rows
-    return dense, data
+        places.append((tree.coords[own][block] * tables.side + tables.node_coords[node] + 0.5) / 2**k)
+        widths.append(np.full(len(block), 2.0**-k))
+        values.append(value_weight[own][block, node])
+        slopes.append(gradient_weight[own][block, node] / d)
+    centers, width, value, slope = (np.concatenate(part) for part in (places, widths, values, slopes))
+    if len(centers) <= _FEW_CELLS:  # spread over the cell, or the free polynomials would not be determined
+        nodes, shares = box_quadrature(d, 3)
+        centers = (centers[:, None] + (nodes - 0.5) * width[:, None, None]).reshape(-1, d)
+        value, slope = (np.outer(part, shares).reshape(-1) for part in (value, slope))
+    return centers, value, slope
 
 
 @cache
@@ -375,15 +417,9 @@ def _root_energy(cells: tuple[int, ...], q: int, order: int, numbering: bytes) -
     return dense
 
 
-def _gauss_points(d: int) -> tuple[np.ndarray, np.ndarray]:
-    """Three points an axis in a cell, from its centre, and their weights."""
-    nodes, weights = np.polynomial.legendre.leggauss(3)
-    offsets = np.stack(np.meshgrid(*[nodes / 2] * d, indexing="ij"), axis=-1).reshape(-1, d)
-    shares = np.prod(np.stack(np.meshgrid(*[weights / 2] * d, indexing="ij"), axis=-1).reshape(-1, d), axis=1)
-    return offsets, shares
-
-
-def _root_design(points: np.ndarray, orders: tuple, q: int, cells: np.ndarray, numbering: np.ndarray, size: int):
+def _root_design(
+    points: np.ndarray, orders: tuple[int, ...], q: int, cells: np.ndarray, numbering: np.ndarray, size: int
+) -> sparse.csr_array:
     """Derivatives of the functions of level 0 at points given in cells, as a sparse matrix."""
     tables = derivative_pieces(q, max(orders))
     cell = np.minimum(points.astype(np.int64), cells - 1)

@@ -3,8 +3,8 @@
 Level 0 covers a box around the data; level l + 1 covers a part of the region of level l with cells half as wide. The
 functions of a level are *active* where their support (inside the box) lies within the level's region. A field is a
 sum over all levels. On a *leaf* cell, one that the next level does not cover, the sum equals an ordinary
-tensor-product spline of the leaf's level: coarser functions are refined exactly (seed of the method: hierarchical
-B-splines). So energies and data enter once, on leaves.
+tensor-product spline of the leaf's level: coarser functions are refined exactly (hierarchical B-splines). So energies
+and data enter once, on leaves.
 """
 
 from __future__ import annotations
@@ -14,58 +14,32 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import _numba as loops
-from .layout import Layout, layout
+from ..bases.box import GridBox
+from . import _loops as loops
+from .layout import BlockLayout, layout
+
+_BOX = ("low", "scale", "spacing", "cells")
 
 
 class Links(NamedTuple):
-    """How the blocks of a tree hang together, for the compiled loops; -1 stands for no block.
+    """How the blocks of a tree hang together, for the compiled loops; -1 stands for no block."""
 
-    Attributes
-    ----------
-    coords : array (blocks, d)
-        Position of each block in its level.
-    is_cell : bool array (blocks,)
-        Whether the block has cells of the region, or only functions that reach in from outside.
-    level_of : array (blocks,)
-    limits : array (levels, d)
-        Number of cells along each axis.
-    factors : array (levels,)
-        Cells of the level along a cell of level 0.
-    neighbours : array (blocks, 3**d)
-        Blocks around each block.
-    finer : array (blocks, 2**d)
-        Blocks of functions of the next level inside each block.
-    children : array (blocks, 2**d)
-        Those of them that have cells of the region.
-    """
-
-    coords: np.ndarray
-    is_cell: np.ndarray
-    level_of: np.ndarray
-    limits: np.ndarray
-    factors: np.ndarray
-    neighbours: np.ndarray
-    finer: np.ndarray
-    children: np.ndarray
+    coords: np.ndarray  # (blocks, d): position of each block in its level
+    is_cell: np.ndarray  # (blocks,): whether it has cells of the region, or only functions that reach in from outside
+    level_of: np.ndarray  # (blocks,)
+    limits: np.ndarray  # (levels, d): number of cells along each axis
+    factors: np.ndarray  # (levels,): cells of the level along a cell of level 0
+    neighbors: np.ndarray  # (blocks, 3**d): blocks around each block
+    finer: np.ndarray  # (blocks, 2**d): blocks of functions of the next level inside each block
+    children: np.ndarray  # (blocks, 2**d): those of them that have cells of the region
 
 
 class Tree:
-    """Regions, blocks and index tables of a multilevel basis.
+    """Regions, blocks and index tables of a multilevel basis; ``levels`` has the blocks of each region (n, d)."""
 
-    Parameters
-    ----------
-    box : Box
-        Where the coarsest grid lies.
-    degree : int
-    levels : list of int arrays (n, d)
-        For each level the blocks of cells of its region, as block coordinates; every block but those of level 0 lies
-        in a block of the level above it.
-    """
-
-    def __init__(self, box: Box, degree: int, levels: list[np.ndarray]):
+    def __init__(self, box: GridBox, degree: int, levels: list[np.ndarray]):
         self.box, self.degree = box, degree
-        self.layout: Layout = layout(box.dimension, degree)
+        self.layout: BlockLayout = layout(box.dimension, degree)
         self.levels = [np.asarray(blocks, dtype=np.int64).reshape(-1, box.dimension) for blocks in levels]
         self._number_blocks()
         self._link_levels()
@@ -75,7 +49,7 @@ class Tree:
         return Tree, (self.box, self.degree, self.levels)
 
     @classmethod
-    def root(cls, box: Box, degree: int) -> Tree:
+    def root(cls, box: GridBox, degree: int) -> Tree:
         """Level 0 alone."""
         side = layout(box.dimension, degree).side
         blocks = [np.arange(-(-cells // side)) for cells in box.cells]
@@ -83,21 +57,13 @@ class Tree:
 
     def content(self) -> dict:
         """What a file holds of a tree; :meth:`from_content` reads it."""
-        box = self.box
-        return {
-            "low": box.low,
-            "scale": box.scale,
-            "spacing": box.spacing,
-            "cells": box.cells,
-            "degree": self.degree,
-            "levels": [blocks.astype(np.int32) for blocks in self.levels],
-        }
+        levels = [blocks.astype(np.int32) for blocks in self.levels]
+        return {**{name: getattr(self.box, name) for name in _BOX}, "degree": self.degree, "levels": levels}
 
     @classmethod
     def from_content(cls, content: dict) -> Tree:
         """The tree of a file."""
-        box = Box(content["low"], content["scale"], content["spacing"], content["cells"])
-        return cls(box, content["degree"], content["levels"])
+        return cls(GridBox(*(content[name] for name in _BOX)), content["degree"], content["levels"])
 
     @property
     def depth(self) -> int:
@@ -122,12 +88,7 @@ class Tree:
         return slice(self.level_start[level], self.level_start[level + 1])
 
     def refine(self, marked: np.ndarray) -> Tree:
-        """A tree with one level more, which covers the marked leaf cells of the finest level with their surroundings.
-
-        Parameters
-        ----------
-        marked : bool array (blocks of the finest level, side**d)
-        """
+        """A tree with one level more, around the marked leaf cells (blocks, side**d) of the finest level."""
         level, side = self.depth, self.layout.side
         own = self.coords[self.blocks(level)]
         flags = np.zeros((len(own), 4**self.box.dimension), dtype=np.bool_)
@@ -147,8 +108,6 @@ class Tree:
         block, cell = np.empty(len(points), dtype=np.int32), np.empty(len(points), dtype=np.int32)
         loops.locate(points, self.links, self.root_lookup, self.box.cells, self.layout.side, block, cell)
         return block, cell
-
-    # -- construction ----------------------------------------------------------------------------------------------
 
     def _grid(self, level: int) -> np.ndarray:
         """Blocks of functions along each axis."""
@@ -184,13 +143,13 @@ class Tree:
             level_of=self.level_of,
             limits=np.stack([self.cells(level) for level in range(len(self.levels))]),
             factors=2.0 ** np.arange(len(self.levels)),
-            neighbours=np.full((total, 3**d), -1, dtype=np.int32),
+            neighbors=np.full((total, 3**d), -1, dtype=np.int32),
             finer=np.full((total, 2**d), -1, dtype=np.int32),
             children=np.full((total, 2**d), -1, dtype=np.int32),
         )
         for level in range(len(self.levels)):
             own = self.blocks(level)
-            links.neighbours[own] = self._lookup(level, self.coords[own][:, None] + around)
+            links.neighbors[own] = self._lookup(level, self.coords[own][:, None] + around)
             if level < self.depth:
                 finer = self._lookup(level + 1, 2 * self.coords[own][:, None] + halves)
                 links.finer[own] = finer
@@ -198,80 +157,32 @@ class Tree:
                 links.children[own] = np.where(cells, finer, -1)
         self.links = links
         root_grid = -(-self.box.cells // self.layout.side)
-        self.parents = [self._parents(level) for level in range(self.depth)]
+        levels = [self.blocks(level) for level in range(self.depth)]
+        inside = [(links.finer[own] >= 0).any(axis=1) for own in levels]
+        parents = (own.start + np.flatnonzero(part) for own, part in zip(levels, inside, strict=True))
+        self.parents = [self.by_color(blocks) for blocks in parents]  # those with finer ones inside
         self.root_lookup = self._lookup(0, np.argwhere(np.ones(root_grid))).reshape(root_grid).astype(np.int32)
 
-    def by_colour(self, blocks: np.ndarray) -> list[np.ndarray]:
+    def by_color(self, blocks: np.ndarray) -> list[np.ndarray]:
         """Blocks in groups that share no function: by the parity of their coordinates."""
         parity = (self.coords[blocks] % 2) @ (2 ** np.arange(self.box.dimension))
-        groups = (blocks[parity == colour] for colour in range(2**self.box.dimension))
+        groups = (blocks[parity == color] for color in range(2**self.box.dimension))
         return [group for group in groups if len(group)]
-
-    def _parents(self, level: int) -> list[np.ndarray]:
-        """Blocks of a level with finer ones inside, by colour."""
-        own = self.blocks(level)
-        return self.by_colour(own.start + np.flatnonzero((self.links.finer[own] >= 0).any(axis=1)))
 
     def _lookup(self, level: int, coords: np.ndarray) -> np.ndarray:
         """Numbers of the blocks with the given coordinates, -1 where there is none."""
         grid = self._grid(level)
-        valid = ((coords >= 0) & (coords < grid)).all(axis=-1)
+        valid = np.all((coords >= 0) & (coords < grid), axis=-1)
         found = _find(self._keys(level), _ravel(np.where(valid[..., None], coords, 0), grid))
         return np.where(valid & (found >= 0), found + self.level_start[level], -1)
 
     def _mark_nodes(self) -> None:
         """Leaf cells, active functions, and how many leaf cells each function covers."""
         total, nodes = len(self.coords), self.layout.side**self.box.dimension
-        self.leaf = np.zeros((total, nodes), dtype=np.bool_)
-        self.active = np.zeros((total, nodes), dtype=np.bool_)
+        region, self.leaf, self.active = (np.zeros((total, nodes), dtype=np.bool_) for _ in range(3))
         self.covered = np.zeros((total, nodes), dtype=np.int16)
-        region = np.zeros((total, nodes), dtype=np.bool_)
         loops.mark_cells(self.links, self.layout, region, self.leaf)
         loops.mark_functions(self.links, self.layout, region, self.leaf, self.active, self.covered)
-
-
-class Box:
-    """The box of the coarsest grid, in coordinates divided by the scale of each axis.
-
-    Parameters
-    ----------
-    low : array (d,)
-        A corner, in the user's coordinates.
-    scale : array (d,)
-        What each axis is divided by.
-    spacing : float
-        Side of the cells of level 0, in scaled coordinates.
-    cells : int array (d,)
-        Number of cells along each axis.
-    """
-
-    def __init__(self, low, scale, spacing: float, cells):
-        self.low, self.scale = np.asarray(low, dtype=float), np.asarray(scale, dtype=float)
-        self.spacing, self.cells = float(spacing), np.asarray(cells, dtype=np.int64)
-
-    @classmethod
-    def around(cls, low, high, *, scale=1.0, margin: float = 2.0, across: int = 1) -> Box:
-        """A box around the data: ``across`` cells along the longest side, and ``margin`` times that side beyond."""
-        low, high = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
-        scale = np.broadcast_to(np.asarray(scale, dtype=float), low.shape)
-        widths = (high - low) / scale
-        longest = widths.max()
-        if longest == 0.0:  # one point only: any box will do
-            longest = 1.0
-        spacing = longest / across
-        border = margin * longest
-        cells = np.maximum(np.ceil((widths + 2 * border) / spacing - 1e-9).astype(np.int64), 1)
-        centre = low + (high - low) / 2
-        return cls(centre - cells * spacing * scale / 2, scale, spacing, cells)
-
-    @property
-    def dimension(self) -> int:
-        """Number of axes."""
-        return len(self.low)
-
-    def coordinates(self, X: np.ndarray) -> np.ndarray:
-        """Points in cells of level 0. The difference to the corner comes first: large offsets lose nothing."""
-        return (np.asarray(X, dtype=float) - self.low) / (self.scale * self.spacing)
 
 
 def _ravel(coords: np.ndarray, grid: np.ndarray) -> np.ndarray:

@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from math import comb
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import PolynomialFeatures
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..memory import require_memory
+from .._base.memory import require_memory
 from .transformations.base import Transformation
 from .transformations.finite import Identity
 
@@ -18,21 +19,25 @@ _BLOCK_VALUES = 2**21
 
 
 class HaarFeatures(TransformerMixin, BaseEstimator):
-    """f(x) = average of h(t x) over the transformations t, for several functions h (seed 002, (1)).
+    """f(x) = average of h(t x) over the transformations t, for several functions h [Haasdonk and Burkhardt 2007, (1)].
 
-    If the transformations are a group with its invariant measure, the features are invariant. With a finite group of n
-    transformations the monomials up to degree n tell all orbits apart.
+    They are invariant under a group with its invariant measure; monomials up to the size of a finite group distinguish
+    all orbits.
 
     Parameters
     ----------
     transformation : Transformation, optional
-        The set T; the identity alone if left out.
+        The set T, the identity alone if left out.
     degree : int
-        h are the monomials up to this degree.
+        The functions h are the monomials up to this degree.
     functions : callable or sequence of callables, optional
-        Other functions h instead of monomials: each maps patterns (n, d) to (n,) or (n, k).
+        Other h, which map patterns (n, d) to (n,) or (n, k).
     include_constant : bool
         Whether the monomial 1 is one of the features.
+
+    See Also
+    --------
+    IntegrationKernel : Kernels averaged over a set, which need no explicit features.
 
     Attributes
     ----------
@@ -57,55 +62,61 @@ class HaarFeatures(TransformerMixin, BaseEstimator):
         functions: Callable | Sequence[Callable] | None = None,
         include_constant: bool = False,
     ):
-        self.transformation = transformation
-        self.degree = degree
-        self.functions = functions
-        self.include_constant = include_constant
+        self.transformation, self.degree, self.functions, self.include_constant = (
+            transformation,
+            degree,
+            functions,
+            include_constant,
+        )
 
-    def fit(self, X, y=None) -> HaarFeatures:
-        X = validate_data(self, X, dtype=np.float64)
-        self._set().patterns(X[:1])
-        size = self._set().transformed_size(X.shape[1])
-        if self.functions is not None:
-            self._functions()
-            self.monomials_ = None
-            self.names_ = self._names_of_functions(X[:1])
-            return self
+    def fit(self, X: ArrayLike, y: object = None) -> HaarFeatures:
+        """Learn the number and the names of the features; y is not used."""
+        patterns = validate_data(self, X, dtype=np.float64)
+        self._set().patterns(patterns[:1])
+        self.monomials_ = None if self.functions is not None else self._monomials(*patterns.shape)
+        if self.monomials_ is None:
+            self.names_ = self._names_of_functions(patterns[:1])
+        else:
+            known = getattr(self, "feature_names_in_", None) if self._keeps_columns() else None
+            self.names_ = self.monomials_.get_feature_names_out(known)
+        return self
+
+    def _monomials(self, n: int, dimension: int) -> PolynomialFeatures:
+        size = self._set().transformed_size(dimension)
         lowest = 0 if self.include_constant else 1
         if not (isinstance(self.degree, (int, np.integer)) and self.degree >= lowest):
             raise ValueError(f"degree must be an integer >= {lowest}, got {self.degree!r}.")
         n_features = comb(size + self.degree, self.degree)
         require_memory(
-            8 * n_features * len(X), f"{n_features} features of {len(X)} patterns",
+            8 * n_features * n, f"{n_features} features of {n} patterns",
             "lower the degree, name functions=, or use IntegrationKernel(Polynomial(degree), transformation), which "
             "works with the same features without computing them.",
         )  # fmt: skip
-        self.monomials_ = PolynomialFeatures(self.degree, include_bias=self.include_constant).fit(np.zeros((1, size)))
-        known = getattr(self, "feature_names_in_", None) if size == X.shape[1] else None
-        self.names_ = self.monomials_.get_feature_names_out(known)
-        return self
+        return PolynomialFeatures(self.degree, include_bias=self.include_constant).fit(np.zeros((1, size)))
 
-    def transform(self, X) -> np.ndarray:
-        """The averages (n, number of functions)."""
+    def _keeps_columns(self) -> bool:
+        """Whether the monomials are those of the columns of X, without padding."""
+        return self._set().transformed_size(self.n_features_in_) == self.n_features_in_
+
+    def transform(self, X: ArrayLike) -> np.ndarray:
+        """The averages (n, number of functions) for patterns X (n, d)."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        patterns = validate_data(self, X, dtype=np.float64, reset=False)
         nodes, weights = self._set().quadrature()
-        result = np.empty((len(X), len(self.names_)))
-        widest = max(len(self.names_), self._set().transformed_size(X.shape[1]))
+        result = np.empty((len(patterns), len(self.names_)))
+        widest = max(len(self.names_), self._set().transformed_size(patterns.shape[1]))
         step = max(1, _BLOCK_VALUES // (widest * len(nodes)))
-        for i in range(0, len(X), step):
-            moved = self._set().apply(X[i : i + step], nodes)
-            m, n, d = moved.shape
-            result[i : i + step] = np.tensordot(
-                weights, self._values(moved.reshape(m * n, d)).reshape(m, n, -1), axes=1
-            )
+        for i in range(0, len(patterns), step):
+            moved = self._set().apply(patterns[i : i + step], nodes)
+            values = self._values(moved.reshape(-1, moved.shape[2])).reshape(*moved.shape[:2], -1)
+            result[i : i + step] = np.tensordot(weights, values, axes=1)
         return result
 
-    def get_feature_names_out(self, input_features=None) -> np.ndarray:
+    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
         """Names of the features: what they are averages of."""
         check_is_fitted(self)
         names = self.names_
-        if self.monomials_ is not None and len(self.monomials_.powers_[0]) == self.n_features_in_:
+        if self.monomials_ is not None and self._keeps_columns():
             known = getattr(self, "feature_names_in_", None)
             if input_features is not None and known is not None and list(input_features) != list(known):
                 raise ValueError("input_features is not equal to feature_names_in_")
@@ -121,11 +132,9 @@ class HaarFeatures(TransformerMixin, BaseEstimator):
         return Identity() if self.transformation is None else self.transformation
 
     def _functions(self) -> list[Callable]:
-        functions = [self.functions] if callable(self.functions) else list(self.functions)
+        functions = [self.functions] if callable(self.functions) else list(self.functions or ())
         if not functions or not all(callable(function) for function in functions):
-            raise ValueError(
-                f"functions must be callables that map X (n, d) to (n,) or (n, k), got {self.functions!r}."
-            )
+            raise ValueError(f"functions must be callables mapping X (n, d) to (n,) or (n, k), got {self.functions!r}.")
         return functions
 
     def _values(self, X: np.ndarray) -> np.ndarray:
@@ -135,7 +144,7 @@ class HaarFeatures(TransformerMixin, BaseEstimator):
 
     def _names_of_functions(self, X: np.ndarray) -> list[str]:
         moved = self._set().apply(X, self._set().identity[None])[0]
-        names = []
+        names: list[str] = []
         for number, function in enumerate(self._functions()):
             name = getattr(function, "__name__", "")
             name = name if name.isidentifier() else f"h{number}"
@@ -147,5 +156,5 @@ class HaarFeatures(TransformerMixin, BaseEstimator):
 def _columns(function: Callable, X: np.ndarray) -> np.ndarray:
     values = np.asarray(function(X), dtype=float)
     if values.ndim not in (1, 2) or len(values) != len(X):
-        raise ValueError(f"a function of functions must return (n,) or (n, k) with n = {len(X)}, got {values.shape}.")
+        raise ValueError(f"each of functions must return (n,) or (n, k) with n = {len(X)}, got {values.shape}.")
     return values.reshape(len(X), -1)

@@ -5,12 +5,8 @@ and ``y`` times in the second argument of a kernel, with shape ``(n, m) + (d,) *
 cheap: ``None`` stands for a tensor of zeros, and a tensor without the leading ``(n, m)`` axes for one that is the
 same at every pair of points.
 
-Chain rule and product rule are sums over partitions and over subsets of the slots, so they are written once here and
-serve radial kernels (profile of the squared distance), dot-product kernels (function of the inner product), power
-series of kernels, and products.
+Chain rule and product rule are sums over partitions and over subsets of the slots: one of each serves all kernels.
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
@@ -23,31 +19,26 @@ _FIRST, _SECOND = "abcd", "efgh"
 
 
 def chain_rule(outer: Callable[[int], np.ndarray], inner: Jet, x: int, y: int) -> np.ndarray:
-    """Derivatives of ``t(k(X, Y))``: the sum over all partitions of the slots (Faa di Bruno's formula).
-
-    ``outer(p)`` is the p-th derivative of t at the values of the inner kernel.
-    """
+    """Derivatives of ``t(k(X, Y))`` by Faa di Bruno's formula, with the p-th derivative ``outer(p)`` of t."""
     slots = _slots(x, y)
-    total = 0.0
+    total = None
     for partition in _partitions(slots):
-        blocks = [inner(*_orders(block)) for block in partition]
-        if any(block is None for block in blocks):
-            continue
-        total = total + _outer_product([(outer(len(partition)), "")] + list(zip(blocks, partition, strict=True)), slots)
-    return _expand(total, outer(0).shape, slots, inner)
+        factors = [(inner(*_orders(block)), block) for block in partition]
+        total = _plus(total, _outer_product([(outer(len(partition)), ""), *factors], slots))
+    return _zeros(outer(0).shape, slots, inner) if total is None else total
 
 
 def product_rule(left: Jet, right: Jet, x: int, y: int) -> np.ndarray:
     """Derivatives of ``k1(X, Y) * k2(X, Y)``: the sum over all subsets of the slots (Leibniz' rule)."""
     slots = _slots(x, y)
-    total = 0.0
+    total = None
     for subset in chain.from_iterable(combinations(slots, size) for size in range(len(slots) + 1)):
         taken = "".join(subset)
         rest = "".join(letter for letter in slots if letter not in subset)
-        factors = left(*_orders(taken)), right(*_orders(rest))
-        if any(factor is None for factor in factors):
-            continue
-        total = total + _outer_product([(factors[0], taken), (factors[1], rest)], slots)
+        factors = [(left(*_orders(taken)), taken), (right(*_orders(rest)), rest)]
+        total = _plus(total, _outer_product(factors, slots))
+    if total is None:
+        raise ValueError("both factors of a product vanish identically.")
     return total
 
 
@@ -97,18 +88,24 @@ def _partitions(slots: str) -> Iterator[list[str]]:
             yield [*partition[:i], first + block, *partition[i + 1 :]]
 
 
-def _outer_product(factors: list[tuple[np.ndarray, str]], slots: str) -> np.ndarray:
+def _outer_product(factors: list[tuple[np.ndarray | None, str]], slots: str) -> np.ndarray | None:
+    """The product of tensors over their slots; None if one of them vanishes."""
     operands, subscripts = [], []
     for tensor, block in factors:
-        constant = tensor.ndim == len(block)
+        if tensor is None:
+            return None
         operands.append(tensor)
-        subscripts.append(block if constant else "nm" + block)
+        subscripts.append(block if tensor.ndim == len(block) else "nm" + block)
     return np.einsum(f"{','.join(subscripts)}->nm{slots}", *operands)
 
 
-def _expand(total, shape: tuple[int, int], slots: str, inner: Jet) -> np.ndarray:
-    """Give an identically vanishing derivative its full shape."""
-    if isinstance(total, np.ndarray):
-        return total
-    dimension = (inner(1, 0) if inner(1, 0) is not None else inner(0, 1)).shape[-1]
-    return np.zeros(shape + (dimension,) * len(slots))
+def _plus(total: np.ndarray | None, term: np.ndarray | None) -> np.ndarray | None:
+    return term if total is None else total if term is None else total + term
+
+
+def _zeros(shape: tuple[int, ...], slots: str, jet: Jet) -> np.ndarray:
+    """An identically vanishing derivative in its full shape."""
+    gradient = jet(1, 0) if jet(1, 0) is not None else jet(0, 1)
+    if gradient is None:
+        raise ValueError("a jet without first derivatives does not tell the dimension.")
+    return np.zeros(shape + (gradient.shape[-1],) * len(slots))

@@ -1,44 +1,33 @@
 """Conditionally positive definite radial kernels, signed to be positive on the complement of their null space."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 
-from .base import DILATION
+from .base import DILATION, ROTATION, TRANSLATION, Kernel
 from .calculus import falling_power
-from .radial import Radial, safe_power
+from .radial import Radial, WithScale, safe_power
 
 
 class ThinPlate(Radial):
     """r^2 log r, conditionally positive definite of order 2 in every dimension.
 
-    It has no length scale: dilating the data is the same as changing the regularisation parameter (seed 000, section
-    5). In the plane it is 8 pi times ``Polyharmonic(2)``, the kernel of the bending energy of a thin plate.
+    It has no length scale: dilating the data is the same as changing the regularisation parameter [Walder and Chapelle
+    2007, 5]. In the plane it is 8 pi times ``Polyharmonic(2)``, the kernel of the bending energy of a thin plate.
+
+    See Also
+    --------
+    Polyharmonic, NegativeDistance
 
     Examples
     --------
     >>> from seminorm.kernels import ThinPlate
-    >>> ThinPlate().order, ThinPlate().dilation_degree
+    >>> ThinPlate().cpd_order, ThinPlate().dilation_degree
     (2, 2)
     """
 
-    @property
-    def order(self):
-        return 2
-
-    @property
-    def invariances(self):
-        return super().invariances | {DILATION}
-
-    @property
-    def dilation_degree(self):
-        return 2
-
-    @property
-    def smoothness(self):
-        return 1
+    cpd_order, dilation_degree, differentiability = 2, 2, 1
+    invariances = frozenset({TRANSLATION, ROTATION, DILATION})
 
     def _h(self, s, k):
         if k == 0:  # the kernel matrix of the classification machines: worth a line of its own
@@ -47,84 +36,76 @@ class ThinPlate(Radial):
 
 
 class Polyharmonic(Radial):
-    """The kernel of the sum of all squared m-th derivatives over R^d (seed 000, definition 5.1), normalised to it.
+    """The kernel of the sum of all squared m-th derivatives over R^d, normalised to it
+    [Walder and Chapelle 2007, definition 5.1].
 
-    phi is r^(2m-d) for odd d and r^(2m-d) log r for even d, with the sign that makes it positive and the constant
-    that makes ``a' phi(X) a`` *equal* to the integral of the squared m-th derivatives of ``sum_i a_i phi(., x_i)``
-    when a annihilates the polynomials of degree m - 1.
+    phi is r^(2m-d), times log r for even d, with the sign and the constant that make ``a' phi(X) a`` *equal* to the
+    integral of the squared m-th derivatives of ``sum_i a_i phi(., x_i)`` if a annihilates polynomials of degree m - 1.
 
     Parameters
     ----------
-    m : int
-        Order of the derivatives; needs 2 m > d.
+    order : int
+        Order m of the derivatives; needs 2 m > d.
     dimension : int, optional
-        The dimension d of the inputs. Left out, it is read off the data; ``order`` then is m, which suffices in every
-        dimension, and ``dilation_degree`` is not known yet.
+        d; read off the data if left out, and until then ``cpd_order`` is m, which suffices in every dimension.
+
+    See Also
+    --------
+    ThinPlate : Without a limit on the dimension.
 
     Examples
     --------
     >>> from seminorm.kernels import Polyharmonic
-    >>> Polyharmonic(2)([[0.0], [1.0]])  # |x|^3 / 12 on the line
-    array([[0.        , 0.08333333],
-           [0.08333333, 0.        ]])
+    >>> Polyharmonic(2)([[0.0]], [[0.0], [1.0]])  # |x|^3 / 12 on the line
+    array([[0.        , 0.08333333]])
     """
 
-    def __init__(self, m: int = 2, dimension: int | None = None):
-        self.m = m
-        self.dimension = dimension
+    invariances = frozenset({TRANSLATION, ROTATION, DILATION})
 
-    @classmethod
-    def examples(cls):
-        return [cls(1), cls(2), cls(3), cls(4)]
+    def __init__(self, order: int = 2, dimension: int | None = None):
+        self.order, self.dimension = order, dimension
 
     @property
-    def order(self):
+    def cpd_order(self) -> int:
         if self.dimension is None:
-            return self.m
-        return self.m - self.dimension // 2 if self.dimension % 2 else self.m - self.dimension // 2 + 1
+            return self.order
+        return self.order - self.dimension // 2 if self.dimension % 2 else self.order - self.dimension // 2 + 1
 
     @property
-    def null_degree(self):
-        return self.m - 1
+    def null_degree(self) -> int:
+        return self.order - 1
 
     @property
-    def invariances(self):
-        return super().invariances | {DILATION}
+    def dilation_degree(self) -> float | None:
+        return None if self.dimension is None else 2 * self.order - self.dimension
 
     @property
-    def dilation_degree(self):
-        return None if self.dimension is None else 2 * self.m - self.dimension
+    def differentiability(self) -> float:
+        return 2 * self.order - (1 if self.dimension is None else self.dimension) - 1
 
     @property
-    def smoothness(self):
-        return 2 * self.m - (1 if self.dimension is None else self.dimension) - 1
+    def max_dimension(self) -> float:
+        return 2 * self.order - 1
 
-    @property
-    def max_dimension(self):
-        return 2 * self.m - 1
-
-    def for_dimension(self, dimension):
-        if not (isinstance(self.m, (int, np.integer)) and self.m >= 1):
-            raise ValueError(f"m must be a positive integer, got {self.m!r}.")
+    def for_dimension(self, dimension: int) -> Kernel:
+        if not (isinstance(self.order, (int, np.integer)) and self.order >= 1):
+            raise ValueError(f"order must be a positive integer, got {self.order!r}.")
         if self.dimension not in (None, dimension):
             raise ValueError(
                 f"{self!r} is made for {self.dimension} columns, and X has {dimension}: leave dimension out to "
                 "follow the data."
             )
-        if 2 * self.m <= dimension:
+        if 2 * self.order <= dimension:
             raise ValueError(
-                f"Polyharmonic(m={self.m}) needs 2 m > d, and X has d = {dimension} columns: take m >= "
-                f"{dimension // 2 + 1}, or "
-                "ThinPlate(), which works in every dimension."
+                f"Polyharmonic(order={self.order}) needs 2 order > d, and X has d = {dimension} columns: take order >= "
+                f"{dimension // 2 + 1}, or ThinPlate(), which works in every dimension."
             )
-        return self if self.dimension == dimension else Polyharmonic(self.m, dimension)
+        return self if self.dimension == dimension else Polyharmonic(self.order, dimension)
 
     def _h(self, s, k):
         if self.dimension is None:
-            raise ValueError(
-                "the profile of Polyharmonic depends on the dimension: use Polyharmonic(m).for_dimension(d)."
-            )
-        m, d = self.m, self.dimension
+            raise ValueError("the profile of Polyharmonic depends on the dimension: use kernel.for_dimension(d).")
+        m, d = self.order, self.dimension
         common = math.pi ** (d / 2) * math.factorial(m - 1)
         if d % 2:
             factor = math.gamma(d / 2 - m) / (4.0**m * common)
@@ -134,15 +115,26 @@ class Polyharmonic(Radial):
         return _log_power(s, m - d // 2, 0.5 * factor, k)
 
 
-class Multiquadric(Radial):
-    """-sqrt(1 + r^2 / scale^2), conditionally positive definite of order 1 (seed 003, 48)."""
+class Multiquadric(WithScale):
+    """-sqrt(1 + r^2 / scale^2), conditionally positive definite of order 1 [Smola et al. 1998, (48)].
 
-    def __init__(self, scale: float = 1.0):
-        self.scale = scale
+    Parameters
+    ----------
+    scale : float
+        The length scale.
 
-    @property
-    def order(self):
-        return 1
+    Examples
+    --------
+    >>> from seminorm.kernels import Multiquadric
+    >>> Multiquadric()([[0.0]], [[0.0], [1.0]]).round(4)
+    array([[-1.    , -1.4142]])
+
+    See Also
+    --------
+    InverseMultiquadric : the reciprocal, positive definite.
+    """
+
+    cpd_order = 1
 
     def _h(self, s, k):
         return -falling_power(0.5, k) * (1.0 + s) ** (0.5 - k)
@@ -155,29 +147,30 @@ class NegativeDistance(Radial):
     ----------
     beta : float
         The exponent; 1 gives piecewise linear interpolation on the line.
+
+    See Also
+    --------
+    ThinPlate, Multiquadric
+
+    Examples
+    --------
+    >>> from seminorm.kernels import NegativeDistance
+    >>> NegativeDistance()([[0.0]], [[0.0], [2.0]])
+    array([[-0., -2.]])
     """
+
+    cpd_order = 1
+    invariances = frozenset({TRANSLATION, ROTATION, DILATION})
 
     def __init__(self, beta: float = 1.0):
         self.beta = beta
 
-    @classmethod
-    def examples(cls):
-        return [cls(0.5), cls(1.0), cls(1.5)]
-
     @property
-    def order(self):
-        return 1
-
-    @property
-    def invariances(self):
-        return super().invariances | {DILATION}
-
-    @property
-    def dilation_degree(self):
+    def dilation_degree(self) -> float | None:
         return self.beta
 
     @property
-    def smoothness(self):
+    def differentiability(self) -> float:
         return 1 if self.beta > 1 else 0
 
     def _h(self, s, k):

@@ -1,71 +1,98 @@
 """Kernels of the inner product, power series of kernels, and kernels given by a feature map."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.polynomial import polynomial
+from numpy.typing import ArrayLike
 from sklearn.utils.extmath import safe_sparse_dot
 
-from .base import DILATION, ROTATION, Kernel
+from .algebra import Composed
+from .base import DILATION, ROTATION, Kernel, OfProducts, composed_by, non_negative
 from .calculus import chain_rule, falling_power, inner_product_jet
 
 
-class Linear(Kernel):
-    """<x, y>. X may be sparse."""
+class DotProduct(Kernel):
+    """Base of the kernels t(<x, y>). A subclass supplies ``_series(values, k)``, the k-th derivative of t."""
 
     accepts_sparse = True
 
-    @property
-    def invariances(self):
-        return frozenset({ROTATION, DILATION})
-
-    @property
-    def dilation_degree(self):
-        return 2
+    def _series(self, values: np.ndarray, k: int) -> np.ndarray:
+        raise TypeError(f"{type(self).__name__} does not define its function: supply _series(values, k).")
 
     def of_inner_products(self, products: np.ndarray) -> np.ndarray:
         """The kernel as a function of <x, y>."""
-        return products
+        return self._series(products, 0)
+
+    def of_products(self) -> OfProducts | None:
+        return lambda products, distances: self._series(products, 0)
 
     def _matrix(self, X, Y):
-        return safe_sparse_dot(X, (X if Y is None else Y).T, dense_output=True)
+        return self._series(safe_sparse_dot(X, (X if Y is None else Y).T, dense_output=True), 0)
 
     def _diag(self, X):
-        return np.asarray(X.multiply(X).sum(axis=1)).ravel() if hasattr(X, "multiply") else np.einsum("ij,ij->i", X, X)
+        squares = X.multiply(X).sum(axis=1) if hasattr(X, "multiply") else np.einsum("ij,ij->i", X, X)
+        return self._series(np.asarray(squares).ravel(), 0)
 
     def _derivative(self, X, Y, x, y):
         values, jet = inner_product_jet(*_dense(X, Y))
-        return chain_rule(lambda k: (values, np.ones_like(values))[k] if k < 2 else np.zeros_like(values), jet, x, y)
+        return chain_rule(lambda k: self._series(values, k), jet, x, y)
 
 
-class Polynomial(Kernel):
-    """(gamma <x, y> + offset)^degree; homogeneous for ``offset=0``, and then it scales with the data (seed 000,
-    section 3).
+class Linear(DotProduct):
+    """<x, y>. X may be sparse.
+
+    See Also
+    --------
+    Polynomial
+
+    Examples
+    --------
+    >>> from seminorm.kernels import Linear
+    >>> Linear()([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[11.]])
     """
 
-    accepts_sparse = True
+    invariances = frozenset({ROTATION, DILATION})
+    dilation_degree = 2
+
+    def _series(self, values: np.ndarray, k: int) -> np.ndarray:
+        return values if k == 0 else np.full_like(values, 1.0 if k == 1 else 0.0)
+
+
+class Polynomial(DotProduct):
+    """(gamma <x, y> + offset)^degree; homogeneous for ``offset=0``, and then it scales with the data
+    [Walder and Chapelle 2007, 3].
+
+    Parameters
+    ----------
+    degree, offset, gamma : int, float, float
+        Degree and gamma positive, offset not negative.
+
+    See Also
+    --------
+    Linear, PowerSeries
+
+    Examples
+    --------
+    >>> from seminorm.kernels import Polynomial
+    >>> Polynomial(2)([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[144.]])
+    """
 
     def __init__(self, degree: int = 3, offset: float = 1.0, gamma: float = 1.0):
-        self.degree = degree
-        self.offset = offset
-        self.gamma = gamma
-
-    @classmethod
-    def examples(cls):
-        return [cls(2, 0.0), cls(3, 1.0, 0.5)]
+        self.degree, self.offset, self.gamma = degree, offset, gamma
 
     @property
-    def invariances(self):
+    def invariances(self) -> frozenset[str]:
         return frozenset({ROTATION, DILATION} if self.offset == 0 else {ROTATION})
 
     @property
-    def dilation_degree(self):
+    def dilation_degree(self) -> float | None:
         return 2 * self.degree if self.offset == 0 else None
 
-    def _series(self, values, k):
+    def _series(self, values: np.ndarray, k: int) -> np.ndarray:
         if not (isinstance(self.degree, (int, np.integer)) and self.degree >= 1):
             raise ValueError(f"degree must be a positive integer, got {self.degree!r}.")
         if self.offset < 0 or self.gamma <= 0:
@@ -74,85 +101,58 @@ class Polynomial(Kernel):
             return np.zeros_like(values)
         return falling_power(self.degree, k) * self.gamma**k * (self.gamma * values + self.offset) ** (self.degree - k)
 
-    def of_inner_products(self, products: np.ndarray) -> np.ndarray:
-        """The kernel as a function of <x, y>."""
-        return self._series(products, 0)
 
-    def _matrix(self, X, Y):
-        return self._series(Linear()._matrix(X, Y), 0)
-
-    def _diag(self, X):
-        return self._series(Linear()._diag(X), 0)
-
-    def _derivative(self, X, Y, x, y):
-        values, jet = inner_product_jet(*_dense(X, Y))
-        return chain_rule(lambda k: self._series(values, k), jet, x, y)
-
-
-class PowerSeries(Kernel):
-    """t(k(x, y)) for a power series t with non-negative coefficients and a positive definite kernel k (seed 003,
-    corollary 8).
+@composed_by("series")
+class PowerSeries(Composed):
+    """t(k(x, y)) for a power series t with non-negative coefficients and a positive definite kernel k
+    [Smola et al. 1998, corollary 8].
 
     Parameters
     ----------
     series : {"exp", "cosh", "sinh"} or sequence of float
-        The series by name, or its coefficients a_0, a_1, ...; a negative one is refused, because the kernel need not be
-        positive definite then.
+        By name, or by coefficients a_0, a_1, ... >= 0.
     kernel : Kernel, optional
         The inner kernel; left out, the inner product <x, y>.
+
+    See Also
+    --------
+    Polynomial
 
     Examples
     --------
     >>> from seminorm.kernels import Gaussian, PowerSeries
-    >>> PowerSeries("exp")([[1.0, 0.0], [0.0, 1.0]]).round(3)
-    array([[2.718, 1.   ],
-           [1.   , 2.718]])
-    >>> PowerSeries((0.0, 1.0, 0.5), kernel=Gaussian()).order
+    >>> PowerSeries("exp")([[1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]).round(3)
+    array([[2.718, 1.   ]])
+    >>> PowerSeries((0.0, 1.0, 0.5), kernel=Gaussian()).cpd_order
     0
     """
 
     def __init__(self, series: str | Sequence[float] = "exp", kernel: Kernel | None = None):
-        self.series = series
-        self.kernel = kernel
+        self.series, self.kernel = series, kernel
 
-    @classmethod
-    def examples(cls):
-        from .positive_radial import Gaussian
-
-        return [cls("exp"), cls("cosh"), cls("sinh"), cls((0.5, 1.0, 0.0, 0.25)), cls("sinh", kernel=Gaussian(0.7))]
+    def _parts(self) -> tuple[Kernel]:
+        return (self._inner(),)
 
     @property
-    def accepts_sparse(self):
-        return self._inner().accepts_sparse
+    def invariances(self) -> frozenset[str]:
+        return super().invariances - {DILATION}
 
     @property
-    def invariances(self):
-        return self._inner().invariances - {DILATION}
+    def limit(self) -> float:
+        return float(self._series(np.array([self._inner().limit]), 0)[0])
 
     @property
-    def is_indefinite(self):
-        return self._inner().is_indefinite
+    def support_radius(self) -> float:
+        return super().support_radius if self.limit == 0 else math.inf
 
-    @property
-    def smoothness(self):
-        return self._inner().smoothness
-
-    @property
-    def max_dimension(self):
-        return self._inner().max_dimension
-
-    def for_dimension(self, dimension):
+    def for_dimension(self, dimension: int) -> Kernel:
         inner = self._inner()
-        if inner.order > 0:
+        if inner.cpd_order > 0:
             raise ValueError(
                 f"the inner kernel of a power series must be positive definite (order 0), and {inner!r} has order "
-                f"{inner.order}: "
-                "use its twin (seminorm.nullspace.Twin)."
+                f"{inner.cpd_order}: use its twin (seminorm.nullspace.Twin)."
             )
         return PowerSeries(self.series, inner.for_dimension(dimension))
-
-    def _refuse_singular(self, X, Y, times):
-        self._inner()._refuse_singular(X, Y, times)
 
     def _inner(self) -> Kernel:
         return Linear() if self.kernel is None else self.kernel
@@ -161,23 +161,9 @@ class PowerSeries(Kernel):
         if isinstance(self.series, str):
             named = {"exp": (np.exp, np.exp), "cosh": (np.cosh, np.sinh), "sinh": (np.sinh, np.cosh)}
             if self.series not in named:
-                raise ValueError(
-                    f"series must be 'exp', 'cosh', 'sinh' or a sequence of coefficients, got {self.series!r}."
-                )
+                raise ValueError(f"series must be 'exp', 'cosh', 'sinh' or coefficients, got {self.series!r}.")
             return named[self.series][k % 2](values)
-        coefficients = np.asarray(self.series, dtype=float)
-        if coefficients.ndim != 1 or len(coefficients) == 0 or not np.isfinite(coefficients).all():
-            raise ValueError(f"series must be a sequence of finite coefficients a_0, a_1, ..., got {self.series!r}.")
-        if (coefficients < 0).any():
-            raise ValueError(
-                f"series has the negative coefficient {coefficients.min():g}: the kernel would not be positive "
-                "definite. All coefficients must be >= 0."
-            )
-        return (
-            polynomial.polyval(values, polynomial.polyder(coefficients, k))
-            if k
-            else polynomial.polyval(values, coefficients)
-        )
+        return polynomial.polyval(values, polynomial.polyder(non_negative("series", self.series), k))
 
     def of_inner_products(self, products: np.ndarray) -> np.ndarray:
         """The kernel as a function of <x, y>; only if the inner kernel is one."""
@@ -185,6 +171,10 @@ class PowerSeries(Kernel):
         if not hasattr(inner, "of_inner_products"):
             raise ValueError(f"{self!r} is not a function of the inner product <x, y>: its inner kernel is {inner!r}.")
         return self._series(inner.of_inner_products(products), 0)
+
+    def of_products(self) -> OfProducts | None:
+        inner = self._inner().of_products()
+        return None if inner is None else lambda products, distances: self._series(inner(products, distances), 0)
 
     def _matrix(self, X, Y):
         return self._series(self._inner()._matrix(X, Y), 0)
@@ -199,42 +189,46 @@ class PowerSeries(Kernel):
 
 
 class FeatureMap(Kernel):
-    """phi(x)' S phi(y) for a feature map phi and a covariance S of its weights (seed 004, 2.11).
+    """phi(x)' S phi(y) for a feature map phi and a covariance S of its weights [Walder 2008, 2.11].
 
     Parameters
     ----------
     features : callable
         Takes X (n, d) and returns the features (n, p).
     covariance : array (p, p) or (p,), optional
-        Prior covariance of the weights, or its diagonal; the identity if left out. Must be symmetric positive
-        semi-definite.
+        Positive semi-definite, or its diagonal; the identity if left out.
     jacobian : callable, optional
-        Takes X and returns the derivatives of the features (n, p, d); makes the kernel's first derivatives available.
+        Derivatives of the features (n, p, d) at X, for first derivatives of the kernel.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from seminorm.kernels import FeatureMap
+    >>> waves = FeatureMap(lambda X: np.hstack([np.cos(X), np.sin(X)]))
+    >>> waves([[0.0]], [[0.0], [np.pi]])
+    array([[ 1., -1.]])
+
+    See Also
+    --------
+    seminorm.nullspace.Features : features that are left free.
     """
 
-    def __init__(self, features=None, covariance=None, jacobian=None):
-        self.features = features
-        self.covariance = covariance
-        self.jacobian = jacobian
-
-    @classmethod
-    def examples(cls):
-        return [cls(_example_features, np.array([1.0, 0.5, 2.0]), _example_jacobian)]
+    def __init__(
+        self,
+        features: Callable[[np.ndarray], np.ndarray] | None = None,
+        covariance: ArrayLike | None = None,
+        jacobian: Callable[[np.ndarray], np.ndarray] | None = None,
+    ):
+        self.features, self.covariance, self.jacobian = features, covariance, jacobian
 
     @property
-    def smoothness(self):
+    def differentiability(self) -> float:
         return math.inf if self.jacobian is not None else 0
 
     def _features(self, X, factor):
         if not callable(self.features):
-            raise ValueError(
-                f"features must be a callable that maps X (n, d) to features (n, p), got {self.features!r}."
-            )
-        values = np.asarray(self.features(X), dtype=float)
-        if values.ndim != 2 or len(values) != X.shape[0]:
-            raise ValueError(
-                f"features must return an array of shape (n, p) with n = {X.shape[0]}, got shape {values.shape}."
-            )
+            raise ValueError(f"features must be a callable that maps X (n, d) to (n, p), got {self.features!r}.")
+        values = checked_features(self.features(X), X)
         return values @ factor(values.shape[1])
 
     def _factor(self, size: int) -> np.ndarray:
@@ -261,31 +255,28 @@ class FeatureMap(Kernel):
         return (self._features(X, self._factor) ** 2).sum(axis=1)
 
     def _derivative(self, X, Y, x, y):
-        if self.jacobian is None or max(x, y) > 1:
-            raise ValueError(
-                "FeatureMap has the derivatives its jacobian gives: once in each argument, with jacobian= a "
-                "callable that returns (n, p, d)."
-            )
-        return np.einsum(
-            "npi,mpj->nmij" if x and y else "npi,mp->nmi" if x else "np,mpj->nmj", self._side(X, x), self._side(Y, y)
-        )
+        rule = "npi,mpj->nmij" if x and y else "npi,mp->nmi" if x else "np,mpj->nmj"
+        return np.einsum(rule, self._side(X, x), self._side(Y, y))
 
     def _side(self, X, times: int):
         if not times:
             return self._features(X, self._factor)
+        if self.jacobian is None or times > 1:
+            raise ValueError(
+                "FeatureMap has the derivatives its jacobian gives: once in each argument, with jacobian= a "
+                "callable that returns (n, p, d)."
+            )
         jacobian = np.asarray(self.jacobian(X), dtype=float)
         return np.einsum("npd,pq->nqd", jacobian, self._factor(jacobian.shape[1]))
 
 
+def checked_features(values, X) -> np.ndarray:
+    """What a feature map returned for X, as an array (n, p)."""
+    values = np.asarray(values, dtype=float)
+    if values.ndim != 2 or len(values) != X.shape[0]:
+        raise ValueError(f"features must return an array (n, p) with n = {X.shape[0]}, got shape {values.shape}.")
+    return values
+
+
 def _dense(X, Y):
     return (X.toarray() if hasattr(X, "toarray") else X), (Y.toarray() if hasattr(Y, "toarray") else Y)
-
-
-def _example_features(X):
-    return np.column_stack([np.ones(len(X)), X[:, 0], np.sin(X).sum(axis=1)])
-
-
-def _example_jacobian(X):
-    first = np.zeros_like(X)
-    first[:, 0] = 1.0
-    return np.stack([np.zeros_like(X), first, np.cos(X)], axis=1)

@@ -1,29 +1,23 @@
 """Translation-invariant kernels on the line and the circle, multiplied over the dimensions."""
 
-from __future__ import annotations
-
 import math
 from itertools import product
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from .base import TRANSLATION, Kernel
+from .base import TRANSLATION, Kernel, non_negative
 from .calculus import falling_power
 
 
 class TensorProduct(Kernel):
-    """prod_i g(x_i - y_i): base of the kernels of this file, which supply ``_g(u, k)``, the k-th derivative of the
-    factor g.
-    """
+    """Base of the kernels prod_i g(x_i - y_i). A subclass supplies ``_g(u, k)``, the k-th derivative of g."""
 
-    @property
-    def invariances(self):
-        return frozenset({TRANSLATION})
+    invariances = frozenset({TRANSLATION})
 
     def _g(self, u: np.ndarray, k: int) -> np.ndarray:
-        raise TypeError(
-            f"{type(self).__name__} does not define its factor: subclasses of TensorProduct supply _g(u, k)."
-        )
+        raise TypeError(f"{type(self).__name__} does not define its factor: subclasses supply _g(u, k).")
 
     def _matrix(self, X, Y):
         Y = X if Y is None else Y
@@ -40,16 +34,16 @@ class TensorProduct(Kernel):
         factors = [[self._g(X[:, axis, None] - Y[:, axis], k) for k in range(times + 1)] for axis in range(dimension)]
         result = np.empty((len(X), len(Y)) + (dimension,) * times)
         for slots in product(range(dimension), repeat=times):
-            result[(..., *slots)] = (-1) ** y * math.prod(factors[axis][slots.count(axis)] for axis in range(dimension))
+            place: tuple[Any, ...] = (..., *slots)
+            result[place] = (-1) ** y * math.prod(factors[axis][slots.count(axis)] for axis in range(dimension))
         return result
 
 
 class BSpline(TensorProduct):
-    """The centred B-spline of odd order q: the (q+1)-fold convolution of the indicator of [-1/2, 1/2] (seed 003,
-    22-24).
+    """The centred B-spline of odd order q: the (q+1)-fold convolution of the indicator of [-1/2, 1/2]
+    [Smola et al. 1998, (22)-(24)].
 
-    Even orders have a spectrum with negative parts and are refused. The support in each coordinate is |x - y| < scale
-    (q + 1) / 2.
+    Even orders have a spectrum with negative parts and are refused. The support is |x_i - y_i| < scale (q + 1) / 2.
 
     Parameters
     ----------
@@ -57,34 +51,44 @@ class BSpline(TensorProduct):
         Order (degree) of the spline, odd: 1 is the hat function, 3 the cubic B-spline.
     scale : float
         Distance of the knots.
+
+    See Also
+    --------
+    PeriodicGaussian, Wendland
+
+    Examples
+    --------
+    >>> from seminorm.kernels import BSpline
+    >>> BSpline(1, scale=2.0)([[0.0]], [[0.0], [1.0], [2.0]])
+    array([[1. , 0.5, 0. ]])
     """
 
     def __init__(self, q: int = 3, scale: float = 1.0):
-        self.q = q
-        self.scale = scale
-
-    @classmethod
-    def examples(cls):
-        return [cls(1, 1.3), cls(3, 0.9), cls(5, 0.7)]
+        self.q, self.scale = q, scale
 
     @property
-    def smoothness(self):
+    def differentiability(self) -> float:
         return self.q - 1
 
+    @property
+    def support_radius(self) -> float:
+        return 0.5 * self.scale * (self.q + 1)
+
+    @property
+    def knots(self) -> np.ndarray:
+        return self.scale * np.arange(1.0, 0.5 * (self.q + 1) + 1.0)
+
     def _refuse_singular(self, X, Y, times):  # the knots lie everywhere, not only at zero
-        if times <= self.smoothness:
-            return
-        raise ValueError(
-            f"{self!r} can be differentiated {self.q - 1} times, and {times} derivatives were asked for: take a "
-            "larger q."
-        )
+        if times > self.differentiability:
+            raise ValueError(
+                f"{self!r} can be differentiated {self.q - 1} times, and {times} derivatives were asked for: take a "
+                "larger q."
+            )
 
     def _g(self, u, k):
         q = self.q
         if not (isinstance(q, (int, np.integer)) and q >= 1 and q % 2 == 1):
-            raise ValueError(
-                f"q must be an odd positive integer, got {q!r}: B-splines of even order are not positive definite."
-            )
+            raise ValueError(f"q must be an odd positive integer, got {q!r}: even orders are not positive definite.")
         if not self.scale > 0:
             raise ValueError(f"scale must be positive, got {self.scale!r}.")
         distance = np.abs(u) / self.scale
@@ -97,7 +101,12 @@ class BSpline(TensorProduct):
 
 
 class Periodic(TensorProduct):
-    """Base of the kernels on the circle: the factor is a function of 2 pi (x - y) / period."""
+    """A kernel on the circle: a subclass supplies the k-th derivative in t = 2 pi (x - y) / period."""
+
+    period: float = 2 * math.pi
+
+    def _on_circle(self, t: np.ndarray, k: int) -> np.ndarray:
+        raise TypeError(f"{type(self).__name__} does not define its factor: supply _on_circle(t, k).")
 
     def _g(self, u, k):
         if not self.period > 0:
@@ -108,7 +117,8 @@ class Periodic(TensorProduct):
 
 
 class Dirichlet(Periodic):
-    """sin((2N + 1) t / 2) / sin(t / 2) = 1 + 2 sum_(j <= N) cos(j t): all frequencies up to N alike (seed 003, 27).
+    """sin((2N + 1) t / 2) / sin(t / 2) = 1 + 2 sum_(j <= N) cos(j t): all frequencies up to N alike
+    [Smola et al. 1998, (27)].
 
     Positive semi-definite of rank 2N + 1 in each coordinate.
 
@@ -118,15 +128,21 @@ class Dirichlet(Periodic):
         The highest frequency.
     period : float
         Length of the circle.
+
+    See Also
+    --------
+    FourierSeries, PeriodicGaussian
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from seminorm.kernels import Dirichlet
+    >>> Dirichlet(N=2)([[0.0]], [[0.0], [np.pi]]).round(4)
+    array([[5., 1.]])
     """
 
     def __init__(self, N: int = 5, period: float = 2 * math.pi):
-        self.N = N
-        self.period = period
-
-    @classmethod
-    def examples(cls):
-        return [cls(3), cls(10, period=3.0)]
+        self.N, self.period = N, period
 
     def _on_circle(self, t, k):
         if not (isinstance(self.N, (int, np.integer)) and self.N >= 0):
@@ -135,7 +151,8 @@ class Dirichlet(Periodic):
 
 
 class PeriodicGaussian(Periodic):
-    """sum_(l >= 1) exp(-l^2 scale^2 / 2) cos(l t), shifted and scaled to the range [0, 1] (seed 003, 29).
+    """sum_(l >= 1) exp(-l^2 scale^2 / 2) cos(l t), shifted and scaled to the range [0, 1]
+    [Smola et al. 1998, (29)].
 
     Parameters
     ----------
@@ -143,15 +160,20 @@ class PeriodicGaussian(Periodic):
         Width, as an angle for the default period (``scale * period / (2 pi)`` in the units of X).
     period : float
         Length of the circle.
+
+    See Also
+    --------
+    Dirichlet, FourierSeries
+
+    Examples
+    --------
+    >>> from seminorm.kernels import PeriodicGaussian
+    >>> PeriodicGaussian(0.5, period=24.0)([[23.0]], [[1.0], [11.0]]).round(4)
+    array([[0.5779, 0.    ]])
     """
 
     def __init__(self, scale: float = 0.5, period: float = 2 * math.pi):
-        self.scale = scale
-        self.period = period
-
-    @classmethod
-    def examples(cls):
-        return [cls(0.3), cls(1.4, period=2.0)]
+        self.scale, self.period = scale, period
 
     def _on_circle(self, t, k):
         if not self.scale > 0:
@@ -161,9 +183,7 @@ class PeriodicGaussian(Periodic):
         return (values - lowest if k == 0 else values) / (highest - lowest)
 
     def _series(self, t, k):
-        """The series up to a constant and a factor; wrapped Gaussians converge faster when the kernel is narrow
-        (Poisson's formula).
-        """
+        """The series up to a constant and a factor; if it is narrow by Poisson's formula, which converges faster."""
         if self.scale < 1.0:
             return sum(_gaussian(t + 2 * math.pi * wrap, self.scale, k) for wrap in (-2, -1, 0, 1, 2))
         terms = np.arange(1, 11)
@@ -176,37 +196,32 @@ class FourierSeries(Periodic):
     Parameters
     ----------
     coefficients : sequence of float
-        Not negative: the spectrum of the kernel. Where the first is zero, the constant has no part in the kernel and
-        is left free by default.
+        The spectrum of the kernel, not negative; if the first is zero, the constant is left free by default.
     period : float
         Length of the circle.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from seminorm.kernels import FourierSeries
+    >>> FourierSeries([0.5, 1.0, 0.25])([[0.0]], [[0.0], [np.pi]])
+    array([[ 1.75, -0.25]])
+
+    See Also
+    --------
+    seminorm.operators.Operator.kernel : makes such kernels from operators.
     """
 
-    def __init__(self, coefficients=(1.0, 1.0), period: float = 2 * math.pi):
-        self.coefficients = coefficients
+    def __init__(self, coefficients: ArrayLike = (1.0, 1.0), period: float = 2 * math.pi):
+        self.coefficients: Any = coefficients
         self.period = period
 
-    @classmethod
-    def examples(cls):
-        return [cls((0.5, 1.0, 0.0, 0.25)), cls((0.0, 1.0, 0.5), period=3.0)]
-
     @property
-    def null_degree(self):
-        return 0 if self._checked()[0] == 0 else -1
-
-    def _checked(self) -> np.ndarray:
-        coefficients = np.asarray(self.coefficients, dtype=float)
-        if coefficients.ndim != 1 or len(coefficients) == 0 or not np.isfinite(coefficients).all():
-            raise ValueError(f"coefficients must be a sequence of finite numbers, got {self.coefficients!r}.")
-        if (coefficients < 0).any():
-            raise ValueError(
-                f"coefficients must not be negative, and one is {coefficients.min():g}: the kernel would not be "
-                "positive definite."
-            )
-        return coefficients
+    def null_degree(self) -> int:
+        return 0 if non_negative("coefficients", self.coefficients)[0] == 0 else -1
 
     def _on_circle(self, t, k):
-        coefficients = self._checked()
+        coefficients = non_negative("coefficients", self.coefficients)
         if k == 0:
             return np.polynomial.chebyshev.chebval(np.cos(t), coefficients)
         return _cosine_series(t, k, coefficients)

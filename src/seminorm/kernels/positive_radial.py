@@ -1,18 +1,44 @@
 """Positive definite radial kernels. Each is a profile of s = r^2 / scale^2 with all its derivatives."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 from numpy.polynomial import polynomial
 
+from .base import Kernel
 from .calculus import falling_power
-from .radial import Radial, safe_power
+from .radial import Radial, WithScale, safe_power
 
 
-class Gaussian(Radial):
+class Gaussian(WithScale):
     """exp(-r^2 / (2 scale^2)).
+
+    Parameters
+    ----------
+    scale : float
+        The length scale.
+
+    See Also
+    --------
+    Matern, RationalQuadratic
+
+    Examples
+    --------
+    >>> from seminorm.kernels import Gaussian
+    >>> Gaussian(scale=2.0)([[0.0]], [[0.0], [2.0]]).round(4)
+    array([[1.    , 0.6065]])
+    """
+
+    @property
+    def reach(self) -> float:
+        return 9.0 * float(self.scale)  # exp(-40.5) is below rounding
+
+    def _h(self, s, k):
+        return (-0.5) ** k * np.exp(-0.5 * s)
+
+
+class Laplacian(WithScale):
+    """exp(-r / scale): the Green's function of |f|^2 + |f'|^2 on the line [Smola et al. 1998, (A3)].
 
     Parameters
     ----------
@@ -21,28 +47,16 @@ class Gaussian(Radial):
 
     Examples
     --------
-    >>> from seminorm.kernels import Gaussian
-    >>> Gaussian(scale=2.0)([[0.0], [2.0]]).round(4)
-    array([[1.    , 0.6065],
-           [0.6065, 1.    ]])
+    >>> from seminorm.kernels import Laplacian
+    >>> Laplacian(2.0)([[0.0]], [[0.0], [2.0]]).round(4)
+    array([[1.    , 0.3679]])
+
+    See Also
+    --------
+    Matern : smoother kernels of the same family.
     """
 
-    def __init__(self, scale: float = 1.0):
-        self.scale = scale
-
-    def _h(self, s, k):
-        return (-0.5) ** k * np.exp(-0.5 * s)
-
-
-class Laplacian(Radial):
-    """exp(-r / scale): the Green's function of |f|^2 + |f'|^2 on the line (seed 003, A3)."""
-
-    def __init__(self, scale: float = 1.0):
-        self.scale = scale
-
-    @property
-    def smoothness(self):
-        return 0
+    differentiability = 0
 
     def _h(self, s, k):
         return _matern_profile(s, 0, k)
@@ -51,8 +65,7 @@ class Laplacian(Radial):
 class Matern(Radial):
     """The Matern kernel of half-integer smoothness nu, with scikit-learn's parametrisation.
 
-    k(r) is proportional to theta_p(z) exp(-z) with z = sqrt(2 nu) r / scale, p = nu - 1/2 and theta_p the reverse
-    Bessel polynomial: (1 + z) exp(-z) for nu = 3/2, (1 + z + z^2 / 3) exp(-z) for nu = 5/2.
+    With z = sqrt(2 nu) r / scale it is (1 + z) exp(-z) for nu = 3/2 and (1 + z + z^2 / 3) exp(-z) for nu = 5/2.
 
     Parameters
     ----------
@@ -60,26 +73,29 @@ class Matern(Radial):
         1.5, 2.5, or any larger half-integer; functions in the space have about nu derivatives.
     scale : float
         The length scale.
+
+    See Also
+    --------
+    Laplacian, Gaussian
+
+    Examples
+    --------
+    >>> from seminorm.kernels import Matern
+    >>> Matern(2.5)([[0.0]], [[0.0], [1.0]]).round(4)
+    array([[1.   , 0.524]])
     """
 
     def __init__(self, nu: float = 1.5, scale: float = 1.0):
-        self.nu = nu
-        self.scale = scale
-
-    @classmethod
-    def examples(cls):
-        return [cls(1.5, 0.8), cls(2.5, 1.2)]
+        self.nu, self.scale = nu, scale
 
     @property
-    def smoothness(self):
+    def differentiability(self) -> float:
         return 2 * self._bessel_degree()
 
     def _bessel_degree(self) -> int:
         degree = self.nu - 0.5
         if degree < 1 or degree != int(degree):
-            raise ValueError(
-                f"nu must be a half-integer from 1.5 on (1.5, 2.5, ...), got {self.nu!r}; for 0.5 use Laplacian."
-            )
+            raise ValueError(f"nu must be a half-integer, 1.5, 2.5, ..., got {self.nu!r}; for 0.5 use Laplacian.")
         return int(degree)
 
     def _h(self, s, k):
@@ -87,19 +103,31 @@ class Matern(Radial):
         return stretch**k * _matern_profile(stretch * s, p, k) / _reverse_bessel(p)[0]
 
 
-class InverseMultiquadric(Radial):
-    """1 / sqrt(1 + r^2 / scale^2) (seed 003, 49)."""
+class InverseMultiquadric(WithScale):
+    """1 / sqrt(1 + r^2 / scale^2) [Smola et al. 1998, (49)].
 
-    def __init__(self, scale: float = 1.0):
-        self.scale = scale
+    Parameters
+    ----------
+    scale : float
+        The length scale.
+
+    Examples
+    --------
+    >>> from seminorm.kernels import InverseMultiquadric
+    >>> InverseMultiquadric()([[0.0]], [[0.0], [1.0]]).round(4)
+    array([[1.    , 0.7071]])
+
+    See Also
+    --------
+    Multiquadric : its reciprocal with the other sign, conditionally positive definite.
+    """
 
     def _h(self, s, k):
         return falling_power(-0.5, k) * (1.0 + s) ** (-0.5 - k)
 
 
 class RationalQuadratic(Radial):
-    """(1 + r^2 / (2 mixture scale^2))^(-mixture): a mixture of Gaussians over length scales, scikit-learn's
-    parametrisation.
+    """(1 + r^2 / (2 mixture scale^2))^(-mixture), a mixture of Gaussians over length scales, as in scikit-learn.
 
     Parameters
     ----------
@@ -107,11 +135,20 @@ class RationalQuadratic(Radial):
         Small values mix many scales; the limit of large values is the Gaussian.
     scale : float
         The length scale.
+
+    See Also
+    --------
+    InverseMultiquadric, Gaussian
+
+    Examples
+    --------
+    >>> from seminorm.kernels import RationalQuadratic
+    >>> RationalQuadratic()([[0.0]], [[0.0], [1.0]]).round(4)
+    array([[1.    , 0.6667]])
     """
 
     def __init__(self, mixture: float = 1.0, scale: float = 1.0):
-        self.mixture = mixture
-        self.scale = scale
+        self.mixture, self.scale = mixture, scale
 
     def _h(self, s, k):
         if not self.mixture > 0:
@@ -123,7 +160,7 @@ class RationalQuadratic(Radial):
 class Wendland(Radial):
     """Wendland's compactly supported kernels of minimal degree, zero beyond r = scale.
 
-    With l = floor(dimension / 2) + smoothness / 2 + 1 and t = r / scale they are (1 - t)^(l+1) (1 + (l+1) t) for C2 and
+    With l = floor(dimension / 2) + continuity / 2 + 1 and t = r / scale they are (1 - t)^(l+1) (1 + (l+1) t) for C2 and
     (1 - t)^(l+2) (1 + (l+2) t + (l^2 + 4 l + 3) t^2 / 3) for C4.
 
     Parameters
@@ -134,26 +171,38 @@ class Wendland(Radial):
         Radius of the support.
     dimension : int
         The kernel is positive definite in R^d for d up to this number.
+
+    See Also
+    --------
+    BSpline
+
+    Examples
+    --------
+    >>> from seminorm.kernels import Wendland
+    >>> Wendland(2, scale=2.0)([[0.0]], [[0.0], [1.0], [2.0]])
+    array([[1.    , 0.1875, 0.    ]])
     """
 
     def __init__(self, continuity: int = 2, scale: float = 1.0, dimension: int = 3):
-        self.continuity = continuity
-        self.scale = scale
-        self.dimension = dimension
-
-    @classmethod
-    def examples(cls):
-        return [cls(2, 1.7), cls(4, 1.7)]
+        self.continuity, self.scale, self.dimension = continuity, scale, dimension
 
     @property
-    def smoothness(self):
+    def differentiability(self) -> float:
         return self.continuity
 
     @property
-    def max_dimension(self):
+    def max_dimension(self) -> float:
         return self.dimension
 
-    def for_dimension(self, dimension):
+    @property
+    def support_radius(self) -> float:
+        return float(self.scale)
+
+    @property
+    def knots(self) -> np.ndarray:
+        return np.array([float(self.scale)])
+
+    def for_dimension(self, dimension: int) -> Kernel:
         if dimension > self.dimension:
             raise ValueError(
                 f"{self!r} is positive definite up to dimension {self.dimension}, and X has {dimension} columns: "
@@ -179,9 +228,7 @@ def _reverse_bessel(p: int) -> np.ndarray:
 
 
 def _matern_profile(s: np.ndarray, p: int, k: int) -> np.ndarray:
-    """k-th derivative in s = z^2 of z^nu K_nu(z) (times sqrt(2 / pi)), nu = p + 1/2: each one lowers nu by one and
-    multiplies by -1/2.
-    """
+    """k-th derivative in s = z^2 of sqrt(2 / pi) z^nu K_nu(z), nu = p + 1/2: each lowers nu by 1, by a factor -1/2."""
     z = np.sqrt(s)
     lowered = p - k
     if lowered >= 0:
@@ -196,9 +243,8 @@ def _truncated_power(t: np.ndarray, exponent: int, coefficients: np.ndarray, k: 
     shift = 0
     for _ in range(k):
         slope = polynomial.polysub(polynomial.polymulx(polynomial.polyder(coefficients)), shift * coefficients)
-        coefficients = polynomial.polysub(
-            polynomial.polymul([1.0, -1.0], slope), exponent * polynomial.polymulx(coefficients)
-        )
+        inner = exponent * polynomial.polymulx(coefficients)
+        coefficients = polynomial.polysub(polynomial.polymul([1.0, -1.0], slope), inner)
         exponent, shift, coefficients = exponent - 1, shift + 2, 0.5 * coefficients
         while shift and abs(coefficients[0]) < 1e-12 * np.abs(coefficients).max():
             shift, coefficients = shift - 1, coefficients[1:]

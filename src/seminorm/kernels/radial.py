@@ -1,11 +1,15 @@
 """Radial kernels: phi(x, y) = h(|x - y|^2), driven from a profile h and its derivatives."""
 
-from __future__ import annotations
+import math
+from collections.abc import Callable
+from numbers import Real
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
-from .base import ROTATION, TRANSLATION, Kernel
+from .._base.tiles import tiled
+from .base import ROTATION, TRANSLATION, Kernel, OfProducts
 from .calculus import chain_rule, squared_distance_jet
 
 _TILE = 256
@@ -14,28 +18,46 @@ _CANCELLATION = 1e-3
 
 
 class Radial(Kernel):
-    """Base of the radial kernels.
+    """Base of the radial kernels, functions of |x - y|.
 
     A subclass supplies ``_h(s, k)``: the k-th derivative, with respect to s, of the profile at s = r^2 / scale^2.
     Where a derivative is infinite at s = 0 it returns 0 there: it is only ever multiplied by powers of x - y, and
     that product tends to 0 whenever the derivative of the kernel exists.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from seminorm.kernels import Radial
+    >>> class Cauchy(Radial):
+    ...     def __init__(self, scale=1.0):
+    ...         self.scale = scale
+    ...     def _h(self, s, k):
+    ...         return (-1) ** k * np.prod(range(1, k + 1)) / (1 + s) ** (k + 1)
+    >>> Cauchy(2.0)([[0.0]], [[0.0], [2.0]])
+    array([[1. , 0.5]])
+    >>> Cauchy(2.0).gradient([[0.0]], [[2.0]])
+    array([[[0.25]]])
+
+    See Also
+    --------
+    Gaussian, Matern, ThinPlate, Polyharmonic : some radial kernels.
     """
 
     @property
     def invariances(self) -> frozenset[str]:
         return frozenset({TRANSLATION, ROTATION})
 
-    def profile(self, squared_distance, derivative: int = 0) -> np.ndarray:
+    def profile(self, squared_distance: ArrayLike, derivative: int = 0) -> np.ndarray:
         """h(r^2), or its derivative of the given order with respect to r^2."""
-        squared_distance = np.asarray(squared_distance, dtype=np.float64)
+        s = np.asarray(squared_distance, dtype=np.float64)
         factor = 1.0 / self._length() ** 2
-        values = self._h(squared_distance if factor == 1.0 else squared_distance * factor, derivative)
+        values = self._h(s if factor == 1.0 else s * factor, derivative)
         return values if derivative == 0 else factor**derivative * values
 
     def _length(self) -> float:
         """The length scale; kernels without one leave it at 1."""
         scale = getattr(self, "scale", 1.0)
-        if not (np.isscalar(scale) and np.isfinite(scale) and scale > 0):
+        if not (isinstance(scale, Real) and 0.0 < float(scale) < math.inf):
             raise ValueError(
                 f"scale must be a positive number, got {scale!r} in {type(self).__name__}. For one scale per axis use "
                 "kernel.axis_scale(scales)."
@@ -44,6 +66,9 @@ class Radial(Kernel):
 
     def _h(self, s: np.ndarray, k: int) -> np.ndarray:
         raise TypeError(f"{type(self).__name__} does not define its profile: subclasses of Radial supply _h(s, k).")
+
+    def of_products(self) -> OfProducts | None:
+        return lambda products, distances: self.profile(distances)
 
     def _matrix(self, X, Y) -> np.ndarray:
         return radial_matrix(self.profile, X, Y)
@@ -56,36 +81,28 @@ class Radial(Kernel):
         return chain_rule(lambda k: self.profile(values, k), jet, x, y)
 
 
-def radial_matrix(profile, X: np.ndarray, Y: np.ndarray | None = None) -> np.ndarray:
+class WithScale(Radial):
+    """Base of the radial kernels whose only parameter is a length scale."""
+
+    def __init__(self, scale: float = 1.0):
+        self.scale = scale
+
+
+def radial_matrix(
+    profile: Callable[[np.ndarray], np.ndarray], X: np.ndarray, Y: np.ndarray | None = None
+) -> np.ndarray:
     """The matrix profile(|X_i - Y_j|^2), computed tile by tile; with ``Y=None`` half the tiles are mirrored."""
-    symmetric = Y is None
-    tile_of = _squared_distance_tiles(X, X if symmetric else Y)
-    n, m = len(X), len(X if symmetric else Y)
-    matrix = np.empty((n, m))
-    for i in range(0, n, _TILE):
-        rows = slice(i, i + _TILE)
-        for j in range(i if symmetric else 0, m, _TILE):
-            columns = slice(j, j + _TILE)
-            tile = profile(tile_of(rows, columns))
-            if symmetric and i == j:
-                tile = np.triu(tile) + np.triu(tile, 1).T
-            matrix[rows, columns] = tile
-            if symmetric and i != j:
-                matrix[columns, rows] = tile.T
-    return matrix
+    tile_of = _squared_distance_tiles(X, X if Y is None else Y)
+    m = None if Y is None else len(Y)
+    return tiled(lambda rows, columns: profile(tile_of(rows, columns)), len(X), m, side=_TILE)
 
 
 def _squared_distance_tiles(X: np.ndarray, Y: np.ndarray):
-    """A function (rows, columns) -> |X_i - Y_j|^2 with small relative error: by differences in low dimension, else by
-    a matrix product.
-
-    The product |x|^2 + |y|^2 - 2 <x, y> loses digits where the points are close: those few pairs are computed again
-    from differences.
-    """
+    """A function (rows, columns) -> |X_i - Y_j|^2 with small relative error, also where points are close."""
     if X.shape[1] <= _DIRECT_DIMENSIONS:
         return lambda rows, columns: cdist(X[rows], Y[columns], "sqeuclidean")
-    centre = X.mean(axis=0)
-    X, Y = X - centre, Y - centre
+    center = X.mean(axis=0)
+    X, Y = X - center, Y - center
     squares_x, squares_y = np.einsum("ij,ij->i", X, X), np.einsum("ij,ij->i", Y, Y)
     left = np.column_stack([-2.0 * X, squares_x, np.ones(len(X))])
     right = np.column_stack([Y, np.ones(len(Y)), squares_y]).T

@@ -1,12 +1,13 @@
 """A radial kernel with a prescribed power spectrum: a sum of smooth shells of frequencies."""
 
-from __future__ import annotations
-
 import math
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import gammaln, ive
 
+from .base import Kernel, non_negative
 from .radial import Radial
 from .sphere import sphere_average
 
@@ -18,47 +19,53 @@ class SpectralMixture(Radial):
     """sum_j weights_j Omega_d(frequencies_j r) exp(-(widths_j r)^2 / 2).
 
     Omega_d is the average of a plane wave over all directions (cos, J_0, sin(z) / z in dimension 1, 2, 3), so the
-    spectrum of each term is a shell of the radius frequencies_j, smoothed by a Gaussian of the standard deviation
-    widths_j: any isotropic power spectrum can be approximated. Frequency 0 gives a Gaussian of scale 1 / widths_j;
-    phi(0) is the sum of the weights.
+    spectrum of each term is a shell of the radius frequencies_j, smoothed by a Gaussian of the width widths_j: any
+    isotropic power spectrum can be approximated. phi(0) is the sum of the weights.
 
     Parameters
     ----------
     frequencies : sequence of float
         Angular frequencies |omega| >= 0 of the shells.
     widths : sequence of float, or float
-        Their widths >= 0, in the same unit; 1 / width is the distance over which a wave keeps its phase. One number
-        serves all shells.
+        >= 0, in the same unit, one or one per shell; 1 / width is the distance over which a wave keeps its phase.
     weights : sequence of float
         The variance that each shell contributes, >= 0.
     dimension : int, optional
-        The kernel is positive definite in R^d for d up to this number, and its spectrum is made of shells in this one.
-        Left out, it is the number of columns of the data.
+        Of the shells, and the largest in which the kernel is positive definite; that of the data if left out.
+
+    See Also
+    --------
+    seminorm.match_spectrum
 
     Examples
     --------
-    >>> from seminorm.kernels.spectral import SpectralMixture
-    >>> SpectralMixture([6.283], [0.0], [1.0])([[0.0], [0.5], [1.0]]).round(2)  # a wave of length 1
-    array([[ 1., -1.,  1.],
-           [-1.,  1., -1.],
-           [ 1., -1.,  1.]])
+    >>> from seminorm.kernels import SpectralMixture
+    >>> SpectralMixture([6.283], [0.0], [1.0])([[0.0]], [[0.0], [0.5], [1.0]]).round(2)  # a wave of length 1
+    array([[ 1., -1.,  1.]])
     """
 
-    def __init__(self, frequencies=(3.0,), widths=1.0, weights=(1.0,), dimension: int | None = None):
-        self.frequencies = frequencies
-        self.widths = widths
-        self.weights = weights
+    def __init__(
+        self,
+        frequencies: ArrayLike = (3.0,),
+        widths: ArrayLike = 1.0,
+        weights: ArrayLike = (1.0,),
+        dimension: int | None = None,
+    ):
+        self.frequencies: Any = frequencies
+        self.widths: Any = widths
+        self.weights: Any = weights
         self.dimension = dimension
 
-    @classmethod
-    def examples(cls):
-        return [cls((3.0,), 0.7, (1.0,)), cls((0.0, 2.0, 5.0), (1.0, 0.4, 1.2), (1.0, 0.5, 0.25), dimension=3)]
-
     @property
-    def max_dimension(self):
+    def max_dimension(self) -> float:
         return math.inf if self.dimension is None else self.dimension
 
-    def for_dimension(self, dimension):
+    @property
+    def reach(self) -> float:
+        narrowest = float(np.min(self.widths))
+        return 9.0 / narrowest if narrowest > 0 else math.inf
+
+    def for_dimension(self, dimension: int) -> Kernel:
         if self.dimension is None:
             return SpectralMixture(self.frequencies, self.widths, self.weights, dimension)
         if dimension > self.dimension:
@@ -68,16 +75,8 @@ class SpectralMixture(Radial):
             )
         return self
 
-    def spectrum_density(self, omega, dimension: int | None = None) -> np.ndarray:
-        """The Fourier transform F(omega) = integral phi(x) exp(-i omega.x) dx over R^d at |omega|, in closed form.
-
-        Parameters
-        ----------
-        omega : array
-            Angular frequencies, any shape.
-        dimension : int, optional
-            d; may be left out if the kernel states its own.
-        """
+    def spectrum_density(self, omega: ArrayLike, dimension: int | None = None) -> np.ndarray:
+        """The Fourier transform, the integral of phi(x) exp(-i omega.x) over R^d, at |omega| of any shape."""
         dimension = self._stated_dimension(dimension)
         frequencies, widths, weights = self._components()
         if (widths == 0).any():
@@ -91,17 +90,18 @@ class SpectralMixture(Radial):
         return density
 
     def _stated_dimension(self, dimension: int | None) -> int:
-        if dimension is None and self.dimension is None:
+        stated = self.dimension if dimension is None else dimension
+        if stated is None:
             raise ValueError("dimension is needed: the spectrum of SpectralMixture depends on it.")
-        if None not in (dimension, self.dimension) and dimension != self.dimension:
+        if self.dimension not in (None, stated):
             raise ValueError(f"dimension={dimension!r} differs from that of the kernel, {self.dimension}.")
-        return self.dimension if dimension is None else dimension
+        return stated
 
     def _components(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Frequencies, widths and weights, checked."""
-        frequencies = _numbers("frequencies", self.frequencies)
-        weights = _numbers("weights", self.weights)
-        widths = _numbers("widths", np.full(len(weights), self.widths) if np.ndim(self.widths) == 0 else self.widths)
+        frequencies = non_negative("frequencies", self.frequencies)
+        weights = non_negative("weights", self.weights)
+        widths = non_negative("widths", self.widths if np.ndim(self.widths) else np.full(len(weights), self.widths))
         if not len(frequencies) == len(widths) == len(weights):
             raise ValueError(
                 "frequencies, widths and weights must have the same length, got "
@@ -113,9 +113,7 @@ class SpectralMixture(Radial):
 
     def _h(self, s, k):
         if self.dimension is None:
-            raise ValueError(
-                "the profile of SpectralMixture depends on the dimension: use SpectralMixture(...).for_dimension(d)."
-            )
+            raise ValueError("the profile of SpectralMixture depends on the dimension: use kernel.for_dimension(d).")
         r = np.sqrt(s)
         total = np.zeros_like(r)
         for frequency, width, weight in zip(*self._components(), strict=True):
@@ -126,9 +124,7 @@ class SpectralMixture(Radial):
 
 
 def _wave_derivatives(r, frequency: float, width: float, dimension: int, k: int) -> np.ndarray:
-    """The k-th derivative in s = r^2 of Omega_d(frequency r) exp(-width^2 s / 2), divided by the exponential: Leibniz'
-    rule, each derivative of Omega_d being Omega_(d+2) times -frequency^2 / (2 d).
-    """
+    """The k-th derivative in s = r^2 of Omega_d(frequency r) exp(-width^2 s / 2), by Leibniz' rule."""
     if frequency == 0:
         return np.full_like(r, (-0.5 * width**2) ** k)
     total, factor = np.zeros_like(r), 1.0
@@ -149,13 +145,3 @@ def _exponential_average(t: np.ndarray, dimension: int) -> np.ndarray:
     scaled_bessel = np.where(t < _LARGE, ive(order, np.minimum(t, _LARGE)), 1.0 / np.sqrt(2 * math.pi * (t + _SMALL)))
     series = np.exp(-t) * (1.0 + t**2 / (2 * dimension) * (1.0 + t**2 / (4 * (dimension + 2))))
     return np.where(t < _SMALL, series, np.exp(log_factor) * scaled_bessel)
-
-
-def _numbers(name: str, values) -> np.ndarray:
-    """A checked array of finite numbers >= 0."""
-    numbers = np.asarray(values, dtype=np.float64)
-    if numbers.ndim != 1 or len(numbers) == 0 or not np.isfinite(numbers).all():
-        raise ValueError(f"{name} must be a sequence of finite numbers, got {values!r}.")
-    if (numbers < 0).any():
-        raise ValueError(f"{name} must not be negative, got {numbers.min():g}.")
-    return numbers

@@ -1,23 +1,10 @@
 """Null spaces: what the regulariser leaves free, and the positive definite twins that follow from it."""
 
 from .linear_algebra import independent_columns, project_kernel_matrix, unisolvent_subset
-from .spaces import Columns, Features, Frozen, NullSpace, Polynomials, Union, identifiable, null_space_for
+from .registry import all_null_spaces, all_twins
+from .spaces import Columns, Features, Frozen, NullSpace, Polynomials, UnionSpace, identifiable, null_space_for
 from .twins import LagrangeBasis, ThinPlateTwin, Twin, semidefinite_matrix
 
-__all__ = [
-    "Columns",
-    "Features",
-    "Frozen",
-    "LagrangeBasis",
-    "NullSpace",
-    "Polynomials",
-    "ThinPlateTwin",
-    "Twin",
-    "Union",
-    "identifiable",
-    "independent_columns",
-    "null_space_for",
-    "project_kernel_matrix",
-    "semidefinite_matrix",
-    "unisolvent_subset",
-]
+__all__ = ["Columns", "Features", "Frozen", "LagrangeBasis", "NullSpace", "Polynomials", "ThinPlateTwin", "Twin"]
+__all__ += ["UnionSpace", "all_null_spaces", "all_twins", "identifiable", "independent_columns", "null_space_for"]
+__all__ += ["project_kernel_matrix", "semidefinite_matrix", "unisolvent_subset"]

@@ -3,70 +3,97 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from itertools import combinations_with_replacement, product
 from math import comb
+from typing import Any, Self
 
 import numpy as np
 from numpy.polynomial import legendre
+from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.linalg import lstsq
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 
-from .._warnings import warn_user
+from .._base.parameters import Parametrized
+from .._base.warnings import warn_user
+from ..kernels.base import Kernel, as_in
+from ..kernels.dot_product import checked_features
 from .linear_algebra import independent_columns
 
 _MAX_DIMENSION = 20_000
 
 
-class NullSpace(BaseEstimator):
+class NullSpace(Parametrized):
     """A finite-dimensional space of functions with a basis.
 
     ``fit(X)`` settles what depends on the data (centre and scale); afterwards ``space(X)`` is the matrix p_j(X_i), and
-    ``gradient`` and ``hessian`` its derivatives. ``first | second`` is the union (sum) of two spaces.
+    ``gradient`` and ``hessian`` its derivatives. ``first | second`` is the union (sum) of two spaces. A new space
+    supplies ``derivative(X, times)``, and ``fit`` if it depends on the data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from seminorm.nullspace import NullSpace, Polynomials
+    >>> class Exponential(NullSpace):
+    ...     def derivative(self, X: Any, times: int) -> np.ndarray:
+    ...         return np.exp(X).reshape(len(X), 1, *(1,) * times)
+    >>> (Polynomials(0) | Exponential()).fit([[0.0], [1.0]])([[0.0], [1.0]]).round(3)
+    array([[1.   , 1.   ],
+           [1.   , 2.718]])
+
+    See Also
+    --------
+    Polynomials, Columns, Features : the spaces of the library.
+    all_null_spaces : their registry.
     """
 
-    degree = -1  # all polynomials up to this degree are known to be in the space
+    @property
+    def degree(self) -> int:
+        """All polynomials up to this degree are known to be in the space; -1 if none are."""
+        return -1
 
-    def fit(self, X, y=None) -> NullSpace:
+    def fit(self, X: Any, y: object = None) -> Self:
+        """Settle what depends on the data; ``y`` is ignored."""
         return self
 
-    def __call__(self, X) -> np.ndarray:
+    def __call__(self, X: Any) -> np.ndarray:
         """Basis functions at X, shape (n, p)."""
         return self.derivative(X, 0)
 
-    def gradient(self, X) -> np.ndarray:
+    def gradient(self, X: Any) -> np.ndarray:
         """Gradients of the basis functions, shape (n, p, d)."""
         return self.derivative(X, 1)
 
-    def hessian(self, X) -> np.ndarray:
+    def hessian(self, X: Any) -> np.ndarray:
         """Hessians of the basis functions, shape (n, p, d, d)."""
         return self.derivative(X, 2)
 
-    def derivative(self, X, times: int) -> np.ndarray:
+    def derivative(self, X: Any, times: int) -> np.ndarray:
         """All partial derivatives of the given order of the basis functions, shape (n, p) + (d,) * times."""
-        raise TypeError(
-            f"{type(self).__name__} does not define its functions: subclasses of NullSpace supply derivative(X, times)."
-        )
+        raise TypeError(f"{type(self).__name__} does not define its functions: subclasses supply derivative(X, times).")
 
     @property
     def resolution(self) -> float:
         """Relative size of rounding errors in the basis functions, for the decision about their rank."""
         return 1e-13
 
-    def __or__(self, other) -> NullSpace:
-        return Union(self, other) if isinstance(other, NullSpace) else NotImplemented
+    def __or__(self, other: NullSpace) -> NullSpace:
+        return UnionSpace(self, other) if isinstance(other, NullSpace) else NotImplemented
 
 
 class Polynomials(NullSpace):
     """All polynomials up to a total degree; ``degree=-1`` is the empty space.
 
-    The basis are products of Legendre polynomials in coordinates that are centred and scaled (by one factor, so that
-    nothing depends on a rotation of the data).
+    The basis are products of Legendre polynomials in coordinates that are centred and scaled, by one factor for all.
 
     Parameters
     ----------
     degree : int
-        The total degree.
+
+    See Also
+    --------
+    Columns, Features
 
     Examples
     --------
@@ -75,15 +102,15 @@ class Polynomials(NullSpace):
     (1, 3)
     """
 
+    degree: int = 1
+
     def __init__(self, degree: int = 1):
         self.degree = degree
 
-    def fit(self, X, y=None):
+    def fit(self, X: Any, y: object = None) -> Self:
         if not (isinstance(self.degree, (int, np.integer)) and self.degree >= -1):
             raise ValueError(f"degree must be an integer from -1 on, got {self.degree!r}.")
-        X = _as_points(X)
-        if sparse.issparse(X):
-            X = _only_constants(X, self.degree)
+        X = self._dense_points(X)
         size = comb(X.shape[1] + self.degree, X.shape[1]) if self.degree >= 0 else 0
         if size > _MAX_DIMENSION:
             raise ValueError(
@@ -91,20 +118,29 @@ class Polynomials(NullSpace):
                 f"{size}: lower the degree."
             )
         self.center_ = X.mean(axis=0)
-        centred = X - self.center_
-        self.scale_ = float(np.abs(centred).max(initial=0.0)) or 1.0
+        centered = X - self.center_
+        self.scale_ = float(np.abs(centered).max(initial=0.0)) or 1.0
         # coordinates smaller than their own rounding error are zero, or a constant column would look like a feature
         self.rounding_ = 8 * np.finfo(float).eps * np.abs(X).max(axis=0, initial=0.0) / self.scale_
         return self
 
+    def _dense_points(self, X: Any) -> np.ndarray:
+        """A constant does not look at its argument, so X may be sparse; anything more would make it dense."""
+        X = _as_points(X)
+        if not sparse.issparse(X):
+            return X
+        if self.degree > 0:
+            raise ValueError(
+                f"polynomials of degree {self.degree} of sparse X are dense: use degree 0, or X.toarray()."
+            )
+        return np.zeros((X.shape[0], 1))
+
     @property
-    def resolution(self):
+    def resolution(self) -> float:
         return max(1e-13, 10 * float(self.rounding_.max(initial=0.0)))
 
-    def derivative(self, X, times):
-        X = _as_points(X)
-        if sparse.issparse(X):
-            X = _only_constants(X, self.degree)
+    def derivative(self, X: Any, times: int) -> np.ndarray:
+        X = self._dense_points(X)
         coordinates = (X - self.center_) / self.scale_
         coordinates[np.abs(coordinates) < self.rounding_] = 0.0
         n, d = coordinates.shape
@@ -112,7 +148,7 @@ class Polynomials(NullSpace):
             Counter(term) for total in range(self.degree + 1) for term in combinations_with_replacement(range(d), total)
         ]
         factors = [
-            [legendre.legval(coordinates, _legendre_derivative(k, t)) for k in range(self.degree + 1)]
+            [legendre.legval(coordinates, legendre.legder([0.0] * k + [1.0], t)) for k in range(self.degree + 1)]
             for t in range(times + 1)
         ]
         result = np.zeros((n, len(terms)) + (d,) * times)
@@ -122,44 +158,49 @@ class Polynomials(NullSpace):
                     column = np.ones(n)
                     for axis, power in term.items():
                         column *= factors[slots.count(axis)][power][:, axis]
-                    result[(slice(None), j, *slots)] = column
+                    place: tuple[Any, ...] = (slice(None), j, *slots)
+                    result[place] = column
         return result / self.scale_**times
 
 
 class Features(NullSpace):
-    """The span of features the user names (the generalised bias of seed 001).
+    """The span of features the user names (the generalised bias of [Li et al. 2007]).
 
     Parameters
     ----------
-    features : callable or scikit-learn transformer
-        Maps X (n, d) to features (n, p). A transformer is cloned and fitted on X.
+    features : callable or transformer; maps X (n, d) to features (n, p); a transformer is cloned and fitted on X
     jacobian : callable, optional
         Maps X to the derivatives of the features (n, p, d); needed for gradients only.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from seminorm.nullspace import Features
+    >>> Features(np.exp).fit([[0.0], [1.0]])([[0.0], [1.0]]).shape
+    (2, 1)
+
+    See Also
+    --------
+    seminorm.kernels.FeatureMap : features that are penalised.
     """
 
-    def __init__(self, features, jacobian=None):
-        self.features = features
-        self.jacobian = jacobian
+    def __init__(self, features: Any, jacobian: Callable[[np.ndarray], Any] | None = None):
+        self.features, self.jacobian = features, jacobian
 
-    def fit(self, X, y=None):
+    def fit(self, X: Any, y: object = None) -> Self:
         X = _as_points(X)
+        self.transformer_ = None
         if hasattr(self.features, "transform"):
-            self.transform_ = (
-                clone(self.features).fit(X) if hasattr(self.features, "fit") else self.features
-            ).transform
-        elif callable(self.features):
-            self.transform_ = self.features
-        else:
+            self.transformer_ = clone(self.features).fit(X) if hasattr(self.features, "fit") else self.features
+        elif not callable(self.features):
             raise ValueError(
                 "features must be a callable or a transformer that maps X (n, d) to features (n, p), got "
                 f"{self.features!r}."
             )
-        values = self._values(X)
-        self.scale_ = np.sqrt((values**2).mean(axis=0))
-        self.scale_[self.scale_ == 0] = 1.0
+        self.scale_ = _root_mean_squares(self._values(X))
         return self
 
-    def derivative(self, X, times):
+    def derivative(self, X: Any, times: int) -> np.ndarray:
         X = _as_points(X)
         if times == 0:
             return self._values(X) / self.scale_
@@ -171,13 +212,9 @@ class Features(NullSpace):
         return np.asarray(self.jacobian(X), dtype=float) / self.scale_[:, None]
 
     def _values(self, X):
-        values = self.transform_(X)
+        values = self.features(X) if self.transformer_ is None else self.transformer_.transform(X)
         values = np.asarray(values.toarray() if hasattr(values, "toarray") else values, dtype=float)
-        values = values[:, None] if values.ndim == 1 else values
-        if values.ndim != 2 or len(values) != X.shape[0]:
-            raise ValueError(
-                f"features must return an array of shape (n, p) with n = {X.shape[0]}, got shape {values.shape}."
-            )
+        values = checked_features(values[:, None] if values.ndim == 1 else values, X)
         if not np.isfinite(values).all():
             raise ValueError("features returned NaN or infinite values: clean them, or impute before the null space.")
         return values
@@ -190,28 +227,34 @@ class Columns(NullSpace):
     ----------
     columns : sequence of int
         Indices of the columns that enter linearly and unpenalised.
+
+    See Also
+    --------
+    Polynomials, Features
+
+    Examples
+    --------
+    >>> from seminorm.nullspace import Columns, Polynomials
+    >>> X = [[0.0, 7.0], [1.0, 8.0]]
+    >>> (Polynomials(0) | Columns([1])).fit(X)(X).round(2)
+    array([[1.  , 0.93],
+           [1.  , 1.06]])
     """
 
-    def __init__(self, columns):
-        self.columns = columns
+    def __init__(self, columns: ArrayLike):
+        self.columns: Any = columns
 
-    def fit(self, X, y=None):
+    def fit(self, X: Any, y: object = None) -> Self:
         X = _as_points(X)
         columns = np.atleast_1d(np.asarray(self.columns))
-        if (
-            columns.ndim != 1
-            or columns.dtype.kind not in "iu"
-            or columns.size == 0
-            or columns.min() < 0
-            or columns.max() >= X.shape[1]
-        ):
+        numbers = columns.ndim == 1 and columns.size > 0 and columns.dtype.kind in "iu"
+        if not numbers or columns.min() < 0 or columns.max() >= X.shape[1]:
             raise ValueError(f"columns must be column numbers from 0 to {X.shape[1] - 1}, got {self.columns!r}.")
         self.columns_ = columns
-        self.scale_ = np.sqrt((X[:, columns] ** 2).mean(axis=0))
-        self.scale_[self.scale_ == 0] = 1.0
+        self.scale_ = _root_mean_squares(X[:, columns])
         return self
 
-    def derivative(self, X, times):
+    def derivative(self, X: Any, times: int) -> np.ndarray:
         X = _as_points(X)
         if times == 0:
             return X[:, self.columns_] / self.scale_
@@ -221,66 +264,113 @@ class Columns(NullSpace):
         return result
 
 
-class Union(NullSpace):
-    """The sum of two spaces; functions that are in both cost nothing (their coefficients share the work)."""
+class UnionSpace(NullSpace):
+    """The sum of two spaces; functions that are in both cost nothing (their coefficients share the work).
+
+    Parameters
+    ----------
+    first, second : NullSpace
+
+    See Also
+    --------
+    Polynomials, Features
+
+    Examples
+    --------
+    >>> from seminorm.nullspace import Columns, Polynomials
+    >>> (Polynomials(0) | Columns([0])).degree
+    0
+    """
 
     def __init__(self, first: NullSpace, second: NullSpace):
-        self.first = first
-        self.second = second
+        self.first, self.second = first, second
 
     @property
-    def degree(self):
+    def degree(self) -> int:
         return max(self.first.degree, self.second.degree)
 
     @property
-    def resolution(self):
+    def resolution(self) -> float:
         return max(self.first_.resolution, self.second_.resolution)
 
-    def fit(self, X, y=None):
-        self.first_ = clone(self.first).fit(X)
-        self.second_ = clone(self.second).fit(X)
+    def fit(self, X: Any, y: object = None) -> Self:
+        self.first_, self.second_ = clone(self.first).fit(X), clone(self.second).fit(X)
         return self
 
-    def derivative(self, X, times):
+    def derivative(self, X: Any, times: int) -> np.ndarray:
         return np.concatenate([self.first_.derivative(X, times), self.second_.derivative(X, times)], axis=1)
 
 
+@as_in("space", "degree", "resolution")
 class Frozen(NullSpace):
-    """A fitted space that stays as it is: fitting it again or cloning it changes nothing."""
+    """A fitted space that stays as it is: fitting it again or cloning it changes nothing.
+
+    Parameters
+    ----------
+    space : NullSpace
+        Fitted.
+
+    See Also
+    --------
+    NullSpace
+
+    Examples
+    --------
+    >>> from seminorm.nullspace import Frozen, Polynomials
+    >>> space = Frozen(Polynomials(1).fit([[0.0], [1.0]]))
+    >>> space.fit([[5.0], [9.0]])([[0.0], [1.0]])
+    array([[ 1., -1.],
+           [ 1.,  1.]])
+    """
 
     def __init__(self, space: NullSpace):
         self.space = space
 
-    degree = property(lambda self: self.space.degree)
-    resolution = property(lambda self: self.space.resolution)
-
-    def derivative(self, X, times):
+    def derivative(self, X: Any, times: int) -> np.ndarray:
         return self.space.derivative(X, times)
 
-    def __sklearn_clone__(self):
+    def __sklearn_clone__(self) -> Self:
         return self
 
 
-def null_space_for(specification, kernel, X: np.ndarray) -> NullSpace:
-    """The fitted null space that an estimator's ``null_space`` argument names, checked to be large enough for the
-    kernel.
+def null_space_for(specification: Any, kernel: Kernel, X: np.ndarray) -> NullSpace:
+    """The fitted null space that an estimator's ``null_space`` names, checked to be large enough for the kernel.
 
-    "auto" means the polynomials of the kernel's ``null_degree``, None nothing, an integer the polynomials of that
-    degree, a sequence of integers the constant and these columns of X, a callable or transformer the user's features.
+    Parameters
+    ----------
+    specification : "auto", None, int, sequence of int, callable, transformer or NullSpace
+        "auto" means the polynomials of the kernel's ``null_degree``, None nothing, an integer the polynomials of that
+        degree, a sequence the constant and these columns of X, a callable or transformer the user's features.
+    kernel, X : Kernel, array (n, d)
+
+    Returns
+    -------
+    NullSpace
+
+    See Also
+    --------
+    Polynomials
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from seminorm.kernels import ThinPlate
+    >>> from seminorm.nullspace import null_space_for
+    >>> null_space_for("auto", ThinPlate(), np.eye(2))
+    Polynomials()
     """
     space = _interpret(specification, kernel).fit(X)
-    needed = kernel.order - 1
+    needed = kernel.cpd_order - 1
     if space.degree < needed and not _contains(space, Polynomials(needed).fit(X), X):
         raise ValueError(
             f"null_space must contain the polynomials of degree {needed}, because {kernel!r} is conditionally "
-            "positive definite of "
-            f"order {kernel.order}, and {specification!r} does not: use null_space='auto', or join it: "
-            f"Polynomials({needed}) | Features(...)."
+            f"positive definite of order {kernel.cpd_order}, and {specification!r} does not: use null_space='auto', "
+            f"or join it: Polynomials({needed}) | Features(...)."
         )
     return space
 
 
-def _interpret(specification, kernel) -> NullSpace:
+def _interpret(specification: Any, kernel: Kernel) -> NullSpace:
     if isinstance(specification, str) and specification == "auto":
         return Polynomials(kernel.null_degree)
     if specification is None:
@@ -295,8 +385,7 @@ def _interpret(specification, kernel) -> NullSpace:
         return Polynomials(0) | Columns(specification)
     raise ValueError(
         "null_space must be 'auto', None, a degree, a list of columns, a callable or transformer, or a NullSpace "
-        "such as "
-        f"Polynomials(1) | Features(f), got {specification!r}."
+        f"such as Polynomials(1) | Features(f), got {specification!r}."
     )
 
 
@@ -312,8 +401,28 @@ def _contains(space: NullSpace, smaller: NullSpace, X: np.ndarray) -> bool:
 def identifiable(space: NullSpace, matrix: np.ndarray) -> np.ndarray | None:
     """Orthonormal combinations of the basis that the observations can tell apart, or None when that is all of them.
 
-    ``matrix`` holds the observed functionals of the basis functions. Restricting the coefficients to these
-    combinations gives the minimum-norm answer (seed 000, 6.1); a warning says that it was needed.
+    With these the answer has minimum norm [Walder and Chapelle 2007, 6.1]; a warning says that they were needed.
+
+    Parameters
+    ----------
+    space : NullSpace
+    matrix : array (n, p)
+        The observed functionals of the basis functions.
+
+    Returns
+    -------
+    array (p, r) or None
+
+    See Also
+    --------
+    independent_columns
+
+    Examples
+    --------
+    >>> from seminorm.nullspace import Polynomials, identifiable
+    >>> space = Polynomials(1).fit([[0.0], [1.0]])
+    >>> identifiable(space, space([[0.0], [1.0]])) is None
+    True
     """
     combinations = independent_columns(matrix, space.resolution)
     if combinations is None:
@@ -326,21 +435,15 @@ def identifiable(space: NullSpace, matrix: np.ndarray) -> np.ndarray | None:
     return combinations
 
 
-def _as_points(X) -> np.ndarray:
+def _as_points(X: Any) -> Any:
     X = X if sparse.issparse(X) else np.asarray(X, dtype=float)
     if X.ndim != 2:
-        raise ValueError(
-            f"X must be an array of shape (n, d), got shape {X.shape}: use X.reshape(-1, 1) for a single column."
-        )
+        raise ValueError(f"X must be an array (n, d), got shape {X.shape}: use X.reshape(-1, 1) for a single column.")
     return X
 
 
-def _only_constants(X, degree: int) -> np.ndarray:
-    """A constant does not look at its argument, so that X may stay sparse; anything more would make it dense."""
-    if degree > 0:
-        raise ValueError(f"polynomials of degree {degree} of sparse X would be dense: use degree 0, or X.toarray().")
-    return np.zeros((X.shape[0], 1))
-
-
-def _legendre_derivative(k: int, times: int) -> np.ndarray:
-    return legendre.legder([0.0] * k + [1.0], times)
+def _root_mean_squares(values: np.ndarray) -> np.ndarray:
+    """Of the columns; 1 for columns of zeros."""
+    scale = np.sqrt((values**2).mean(axis=0))
+    scale[scale == 0] = 1.0
+    return scale

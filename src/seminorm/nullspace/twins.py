@@ -1,60 +1,99 @@
-"""From conditionally positive definite to positive definite kernels (seed 004, theorem 5.4.2; seed 001, 8-10)."""
+"""From conditionally positive definite to positive definite kernels [Walder 2008, theorem 5.4.2], [Li et al. 2007]."""
 
 from __future__ import annotations
 
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from ..kernels.base import Kernel
+from ..kernels.base import Kernel, as_in
 from ..kernels.conditional_radial import ThinPlate
 from .linear_algebra import independent_columns, unisolvent_subset
 from .spaces import Frozen, NullSpace, null_space_for
 
 
+@as_in("space", "degree")
 class LagrangeBasis(NullSpace):
-    """The basis of a null space that is 1 at one of the given points and 0 at the others (seed 004, 5.18).
+    """The basis of a null space that is 1 at one of the given points and 0 at the others [Walder 2008, (5.18)].
 
     Parameters
     ----------
     space : NullSpace
         The space; it is fitted on the points unless it is :class:`Frozen`.
     points : array (r, d)
-        As many points as the space has dimensions, in general position (unisolvent).
+        One point per dimension of the space, in general position (unisolvent).
+
+    See Also
+    --------
+    unisolvent_subset, Twin
+
+    Examples
+    --------
+    >>> from seminorm.nullspace import LagrangeBasis, Polynomials
+    >>> LagrangeBasis(Polynomials(1), [[0.0], [4.0]]).fit()([[1.0]])
+    array([[0.75, 0.25]])
     """
 
-    def __init__(self, space: NullSpace, points):
+    def __init__(self, space: NullSpace, points: ArrayLike):
         self.space = space
-        self.points = points
+        self.points: Any = points
 
-    @property
-    def degree(self):
-        return self.space.degree
-
-    def fit(self, X=None, y=None):
+    def fit(self, X: Any = None, y: object = None) -> Self:
+        """Fit the space on the points; ``X`` and ``y`` are ignored."""
         points = np.asarray(self.points, dtype=float)
         self.space_ = clone(self.space).fit(points)
         values = self.space_(points)
         if values.shape[0] != values.shape[1] or independent_columns(values, self.space_.resolution) is not None:
             raise ValueError(
                 f"points must be {values.shape[1]} points that determine the {values.shape[1]} functions of the "
-                f"null space, got {len(points)} "
-                "that do not: seminorm.nullspace.unisolvent_subset chooses some from the data."
+                f"null space, got {len(points)} that do not: seminorm.nullspace.unisolvent_subset chooses some from "
+                "the data."
             )
         self.coef_ = np.linalg.inv(values)
         return self
 
-    def derivative(self, X, times):
+    def derivative(self, X: Any, times: int) -> np.ndarray:
         return np.moveaxis(np.tensordot(self.space_.derivative(X, times), self.coef_, axes=(1, 0)), -1, 1)
 
 
 def semidefinite_matrix(kernel: Kernel, X: np.ndarray, points: np.ndarray, lagrange: np.ndarray) -> np.ndarray:
-    """The matrix of the semi-definite twin H on X, from the Lagrange functions (n, r) of the points at X."""
+    """The matrix of the semi-definite twin H on X.
+
+    Parameters
+    ----------
+    kernel, X : Kernel, array (n, d)
+    points : array (r, d)
+        Unisolvent points.
+    lagrange : array (n, r)
+        The Lagrange functions of the points at X.
+
+    Returns
+    -------
+    array (n, n)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from seminorm.kernels import NegativeDistance
+    >>> from seminorm.nullspace import semidefinite_matrix
+    >>> X = np.array([[0.0], [1.0]])
+    >>> semidefinite_matrix(NegativeDistance(), X, X[:1], np.ones((2, 1)))
+    array([[0., 0.],
+           [0., 2.]])
+
+    See Also
+    --------
+    Twin : the kernel itself.
+    """
     if not len(points):
         return kernel(X)
     correction = lagrange @ (0.5 * lagrange @ kernel(points) - kernel(X, points)).T
     return kernel(X) + (correction + correction.T)
 
 
+@as_in("kernel", "differentiability", "max_dimension")
 class Twin(Kernel):
     """The positive (semi-)definite twin of a conditionally positive definite kernel.
 
@@ -71,10 +110,14 @@ class Twin(Kernel):
         The conditionally positive definite kernel.
     points : array (r, d)
         Unisolvent points; :meth:`from_data` chooses them.
-    null_space : NullSpace, degree or "auto"
-        As in the estimators.
+    null_space : NullSpace
+        Degree or "auto"; as in the estimators.
     definite : bool
         K if true, H if false.
+
+    See Also
+    --------
+    LagrangeBasis, ThinPlateTwin
 
     Examples
     --------
@@ -83,48 +126,36 @@ class Twin(Kernel):
     >>> from seminorm.nullspace import Twin
     >>> from sklearn.svm import SVR
     >>> X = np.random.default_rng(0).random((30, 2))
-    >>> twin = Twin.from_data(ThinPlate(), X)
-    >>> SVR(kernel=twin).fit(X, X[:, 0]).predict(X).shape
+    >>> SVR(kernel=Twin.from_data(ThinPlate(), X)).fit(X, X[:, 0]).predict(X).shape
     (30,)
     """
 
-    def __init__(self, kernel: Kernel, points, null_space="auto", definite: bool = True):
+    def __init__(self, kernel: Kernel, points: ArrayLike, null_space: Any = "auto", definite: bool = True):
         self.kernel = kernel
-        self.points = points
-        self.null_space = null_space
-        self.definite = definite
+        self.points: Any = points
+        self.null_space, self.definite = null_space, definite
 
     @classmethod
-    def from_data(cls, kernel: Kernel, X, null_space="auto", definite: bool = True) -> Twin:
+    def from_data(cls, kernel: Kernel, X: ArrayLike, null_space: Any = "auto", definite: bool = True) -> Twin:
         """The twin on a well-conditioned unisolvent subset of the rows of X."""
         X = np.asarray(X, dtype=float)
         space = null_space_for(null_space, kernel.for_dimension(X.shape[1]), X)
         values = space(X)
         if not values.shape[1]:
-            raise ValueError(
-                f"{kernel!r} with null_space={null_space!r} leaves nothing free and is its own twin: use it as it is."
-            )
+            raise ValueError(f"{kernel!r} with null_space={null_space!r} leaves nothing free: it is its own twin.")
         return cls(kernel, X[unisolvent_subset(values)], Frozen(space), definite)
-
-    @property
-    def smoothness(self):
-        return self.kernel.smoothness
-
-    @property
-    def max_dimension(self):
-        return self.kernel.max_dimension
 
     def _refuse_singular(self, X, Y, times):
         self.kernel._refuse_singular(X, Y, times)
 
-    def for_dimension(self, dimension):
+    def for_dimension(self, dimension: int) -> Kernel:
         return Twin(self.kernel.for_dimension(dimension), self.points, self.null_space, self.definite)
 
     def _sides(self, X, times: int):
         """Derivatives of L (Lagrange functions) and of B such that the twin is phi + L B' + B L'."""
         points = np.asarray(self.points, dtype=float)
         if points.ndim != 2 or points.shape[1] != X.shape[1]:
-            raise ValueError(f"points must have as many columns as X ({X.shape[1]}), got shape {points.shape}.")
+            raise ValueError(f"points must have the {X.shape[1]} columns of X, got shape {points.shape}.")
         space = null_space_for(self.null_space, self.kernel, points)
         lagrange = LagrangeBasis(space, points).fit().derivative(X, times)
         core = 0.5 * (self.kernel(points) + (np.eye(len(points)) if self.definite else 0.0))
@@ -155,23 +186,32 @@ class Twin(Kernel):
 
 
 class ThinPlateTwin(Kernel):
-    """The semi-definite twin of the thin plate on 0, e_1 / sqrt 2, ..., e_d / sqrt 2 in closed form (seed 004, 5.19).
+    """The semi-definite twin of the thin plate on 0, e_1 / sqrt 2, ..., e_d / sqrt 2 in closed form
+    [Walder 2008, (5.19)].
 
-    The kernel vanishes at these points and behaves better away from them: ``shift`` is added to every coordinate of
-    the inputs first.
+    The kernel vanishes at these points and behaves better away from them.
 
     Parameters
     ----------
     shift : float
-        Added to every coordinate.
+        Added to every coordinate of the inputs.
+
+    Examples
+    --------
+    >>> from seminorm.nullspace import ThinPlateTwin
+    >>> ThinPlateTwin()([[0.0, 0.0], [0.5, 0.5]]).round(4)
+    array([[0.    , 0.    ],
+           [0.    , 0.5681]])
+
+    See Also
+    --------
+    Twin : of any kernel, on any points.
     """
 
     def __init__(self, shift: float = 0.0):
         self.shift = shift
 
-    @property
-    def smoothness(self):
-        return 0  # the closed form comes without derivatives; Twin has them
+    differentiability = 0  # the closed form comes without derivatives; Twin has them
 
     def _sides(self, X):
         X = X + self.shift
@@ -180,23 +220,23 @@ class ThinPlateTwin(Kernel):
         total = X.sum(axis=1)
         return X, total, total - np.sqrt(0.5), plate[:, 0], plate[:, 1:]
 
-    def _matrix(self, X, Y):
-        X, total, check, origin, corners = self._sides(X)
-        Y, total_y, check_y, origin_y, corners_y = (X, total, check, origin, corners) if Y is None else self._sides(Y)
-        # (5.19) is phi(x, y) + S(x, y) + S(y, x)
-        forward = (
-            np.sqrt(2.0) * np.outer(check, origin_y)
-            + 0.5 * np.log(2.0) * np.outer(check, total_y)
+    @staticmethod
+    def _one_way(left, right):
+        """S(x, y) of (5.19), which is phi(x, y) + S(x, y) + S(y, x)."""
+        (_, _, check, _, corners), (Y, total, _, origin, _) = left, right
+        return (
+            np.sqrt(2.0) * np.outer(check, origin)
+            + 0.5 * np.log(2.0) * np.outer(check, total)
             - np.sqrt(2.0) * corners @ Y.T
         )
-        if Y is X:
-            return ThinPlate()._matrix(X, None) + (forward + forward.T)
-        backward = (
-            np.sqrt(2.0) * np.outer(check_y, origin)
-            + 0.5 * np.log(2.0) * np.outer(check_y, total)
-            - np.sqrt(2.0) * corners_y @ X.T
-        )
-        return ThinPlate()._matrix(X, Y) + forward + backward.T
+
+    def _matrix(self, X, Y):
+        left = self._sides(X)
+        right = left if Y is None else self._sides(Y)
+        plate, forward = ThinPlate()._matrix(left[0], None if Y is None else right[0]), self._one_way(left, right)
+        if Y is None:
+            return plate + (forward + forward.T)
+        return plate + forward + self._one_way(right, left).T
 
     def _diag(self, X):
         X, total, check, origin, corners = self._sides(X)

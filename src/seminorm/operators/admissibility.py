@@ -1,7 +1,5 @@
 """Is a function a kernel? Positive definite, conditionally so, or not at all, with the evidence."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -9,11 +7,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..kernels import Kernel
-from .circle import fourier_coefficients, period_of
+from .circle import fourier_coefficients
 from .counterexamples import Counterexample, point_sets, radial_matrix_of, search, waves
-from .monotonicity import monotone_order
-from .power_series import RADIUS, power_series
-from .spectra import is_radial, profile_of
+from .kernel_operators import profile_of
+from .power_series import RADIUS, monotone_order, power_series
+from .spectra import is_radial
 from .transforms import check_dimension, radial_fourier, total
 
 _SIZES = np.array([0.0, 2.0, -2.0, 4.0, -4.0, 6.0, -6.0])  # octaves around the typical length, the nearest first
@@ -35,17 +33,27 @@ class Admissibility:
     ----------
     verdict : str
         "positive definite", "conditionally positive definite", "not admissible" or "undecided".
-    order : int or None
+    cpd_order : int or None
         The minimal order of conditional positive definiteness (0: positive definite), if admissible.
-    dimension : int
-    evidence : list of str
-        What was looked at and what it says.
+    dimension, evidence : int, list of str
+        The dimension of the inputs; what was looked at and what it says.
     counterexample : Counterexample or None
         Points and coefficients with a negative quadratic form, if the function is not admissible and one was found.
+
+    See Also
+    --------
+    admissible
+
+    Examples
+    --------
+    >>> from seminorm.kernels import ThinPlate
+    >>> from seminorm.operators import admissible
+    >>> print(str(admissible(ThinPlate(), 2)).splitlines()[0])
+    conditionally positive definite of order 2 in R^2
     """
 
     verdict: str
-    order: int | None
+    cpd_order: int | None
     dimension: int
     evidence: list[str] = field(default_factory=list)
     counterexample: Counterexample | None = None
@@ -53,10 +61,10 @@ class Admissibility:
     @property
     def admissible(self) -> bool | None:
         """True, False, or None if undecided."""
-        return None if self.verdict == "undecided" else self.order is not None
+        return None if self.verdict == "undecided" else self.cpd_order is not None
 
-    def __str__(self):
-        order = f" of order {self.order}" if self.order else ""
+    def __str__(self) -> str:
+        order = f" of order {self.cpd_order}" if self.cpd_order else ""
         lines = [f"{self.verdict}{order} in R^{self.dimension}", *(f"  - {line}" for line in self.evidence)]
         if self.counterexample is not None:
             lines.append(f"  - counterexample: {self.counterexample}")
@@ -64,12 +72,7 @@ class Admissibility:
 
 
 def admissible(
-    function: Kernel | Callable,
-    dimension: int = 1,
-    *,
-    kind: str = "radial",
-    max_order: int = 3,
-    random_state: int = 0,
+    function: Kernel | Callable, dimension: int = 1, *, kind: str = "radial", max_order: int = 3, random_state: int = 0
 ) -> Admissibility:
     """Whether a function can serve as a kernel on R^d, and of which order.
 
@@ -87,20 +90,23 @@ def admissible(
         Of the inputs.
     kind : {"radial", "dot", "circle"}
         What a callable is a function of: the distance r, the inner product <x, y>, or the angle on a circle.
-    max_order : int
-        The highest order of conditional positive definiteness to try.
-    random_state : int
-        For the random points.
+    max_order, random_state : int
+        The highest order of conditional positive definiteness to try, and the seed of the random points.
+
+    Returns
+    -------
+    Admissibility
+
+    See Also
+    --------
+    spectrum, operator_of
 
     Examples
     --------
-    >>> import numpy as np
     >>> from seminorm.operators import admissible
-    >>> answer = admissible(lambda r: -np.sqrt(1 + r**2), dimension=3)
-    >>> answer.verdict, answer.order
+    >>> answer = admissible(lambda r: -((1 + r**2) ** 0.5), dimension=3)
+    >>> answer.verdict, answer.cpd_order
     ('conditionally positive definite', 1)
-    >>> admissible(np.tanh, dimension=2, kind="dot").admissible
-    False
     """
     dimension = check_dimension(dimension)
     if kind not in _KINDS:
@@ -119,7 +125,7 @@ def admissible(
 
 
 def _of_kernel(kernel: Kernel, dimension: int, max_order: int, random_state: int) -> Admissibility:
-    if period_of(kernel) is not None:
+    if kernel.period is not None:
         coefficients = fourier_coefficients(kernel, _HARMONICS)
         rounding = 1e-14 * np.abs(coefficients).max()
         return _of_coefficients(coefficients, dimension, max_order, "Fourier coefficients", rounding)
@@ -139,16 +145,16 @@ def _of_kernel(kernel: Kernel, dimension: int, max_order: int, random_state: int
 def _by_matrices(kernel: Kernel, dimension: int, max_order: int, random_state: int) -> Admissibility:
     """Kernels that are neither radial nor of the inner product: what their construction says, and matrices."""
     sets = point_sets(dimension, (0.1, 0.3, 1.0, 3.0, 10.0), random_state)
-    found = search(lambda points: kernel(points), sets, kernel.order)
+    found = search(lambda points: kernel(points), sets, kernel.cpd_order)
     if found is not None:
         return _refusal(dimension, [], found)
     if kernel.is_indefinite or dimension > kernel.max_dimension:
         return Admissibility("undecided", None, dimension, [f"no counterexample in {len(sets)} sets of points"])
     evidence = [
-        f"by its construction, {type(kernel).__name__} has order {kernel.order}",
+        f"by its construction, {type(kernel).__name__} has order {kernel.cpd_order}",
         f"no counterexample in {len(sets)} sets of points",
     ]
-    return _acceptance(kernel.order, dimension, evidence)
+    return _acceptance(kernel.cpd_order, dimension, evidence)
 
 
 # Radial functions
@@ -312,8 +318,8 @@ def _of_inner_products(function: Callable, dimension: int, max_order: int, rando
         for points in point_sets(dimension, (1.0,), random_state)
         for share in (0.1, 1.0)
     ]
-    found = search(lambda points: np.asarray(function(points @ points.T)), sets, answer.order or 0)
-    if answer.order is None:
+    found = search(lambda points: np.asarray(function(points @ points.T)), sets, answer.cpd_order or 0)
+    if answer.cpd_order is None:
         return Admissibility(answer.verdict, None, dimension, answer.evidence, found)
     if found is not None:
         return _refusal(dimension, answer.evidence, found)

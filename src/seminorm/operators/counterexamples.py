@@ -1,7 +1,5 @@
 """Points and coefficients that show that a function is not conditionally positive definite."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -17,17 +15,15 @@ _TOLERANCE = 1e-11
 
 @dataclass(frozen=True)
 class Counterexample:
-    """sum_ij coefficients_i coefficients_j phi(points_i, points_j) = value < 0, although the coefficients annihilate
-    the polynomials of degree < order.
-    """
+    """sum_ij c_i c_j phi(x_i, x_j) = value < 0, although the c_i annihilate polynomials of degree < cpd_order."""
 
     points: np.ndarray
     coefficients: np.ndarray
     value: float
-    order: int
+    cpd_order: int
 
-    def __str__(self):
-        constraint = f", coefficients orthogonal to polynomials of degree < {self.order}" if self.order else ""
+    def __str__(self) -> str:
+        constraint = f", coefficients orthogonal to polynomials of degree < {self.cpd_order}" if self.cpd_order else ""
         return f"{len(self.points)} points with the quadratic form {self.value:.2e} (unit coefficients{constraint})"
 
 
@@ -74,7 +70,7 @@ def point_sets(dimension: int, lengths: Iterable[float], random_state: int) -> l
 
 
 def waves(dimension: int, omega: float, size: int = 1500) -> list[np.ndarray]:
-    """Grids that carry waves of the frequency omega, with as many points a wave as their number allows."""
+    """Grids of about ``size`` points that carry waves of the frequency omega."""
     side = max(2, round(size ** (1.0 / dimension)))
     axis = np.arange(side) - 0.5 * (side - 1)
     grid = np.stack(np.meshgrid(*[axis] * dimension, indexing="ij"), axis=-1).reshape(-1, dimension)

@@ -1,9 +1,7 @@
-"""Mercer expansions: a kernel as a series of functions that are orthonormal under a measure (seed 003, (17)).
+"""Mercer expansions: a kernel as a series of functions that are orthonormal under a measure [Smola et al. 1998, (17)].
 
 Where mu is the measure, k(x, y) = sum_l lambda_l phi_l(x) phi_l(y) with integral phi_l phi_m dmu = delta_lm.
 """
-
-from __future__ import annotations
 
 import heapq
 import math
@@ -11,21 +9,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 
+from .._base.memory import require_memory
 from ..kernels import AxisScale, Gaussian, Kernel, Scaled
 from ..kernels.line import Periodic
-from ..memory import require_memory
 from .circle import fourier_coefficients
 from .eigensystems import Eigensystem
-
-_ENTRIES_AT_ONCE = 2**23
-_RESCALE = 1e100
+from .features import FeatureFunctions, HermiteFunctions, ProductFunctions, Sections, Waves
 
 
 @dataclass(frozen=True, eq=False)
 class MercerExpansion:
-    """The leading terms of a kernel's Mercer series.
+    """The leading terms of a kernel's Mercer series; :func:`mercer` computes them.
 
     Attributes
     ----------
@@ -38,6 +35,17 @@ class MercerExpansion:
     remainder : float
         The sum of all eigenvalues left out: the integral of k(x, x) dmu minus the sum of ``values``. It bounds the mean
         error of the truncated series on the diagonal.
+
+    See Also
+    --------
+    mercer
+
+    Examples
+    --------
+    >>> from seminorm.kernels import Gaussian
+    >>> from seminorm.operators import mercer
+    >>> mercer(Gaussian(), 5, spread=1.0).kernel_matrix([[0.0]]).round(3)
+    array([[0.999]])
     """
 
     values: np.ndarray
@@ -45,12 +53,12 @@ class MercerExpansion:
     measure: str
     remainder: float
 
-    def kernel_matrix(self, X, Y=None) -> np.ndarray:
+    def kernel_matrix(self, X: ArrayLike, Y: ArrayLike | None = None) -> np.ndarray:
         """The truncated series at all pairs of points."""
-        left = self.functions(X)
-        return (left * self.values) @ (left if Y is None else self.functions(Y)).T
+        left = self.functions(np.asarray(X))
+        return (left * self.values) @ (left if Y is None else self.functions(np.asarray(Y))).T
 
-    def norm(self, coefficients) -> float | np.ndarray:
+    def norm(self, coefficients: ArrayLike) -> float | np.ndarray:
         """The norm sqrt(sum_l c_l^2 / lambda_l), in the space of the kernel, of f = sum_l c_l phi_l."""
         return self.eigensystem().seminorm(coefficients)
 
@@ -64,8 +72,8 @@ def mercer(
     count: int,
     *,
     dimension: int = 1,
-    spread: float | None = None,
-    measure: tuple | None = None,
+    spread: ArrayLike | None = None,
+    measure: tuple[ArrayLike, ArrayLike | None] | None = None,
 ) -> MercerExpansion:
     """The ``count`` largest terms of a kernel's Mercer series; fewer if the kernel has fewer.
 
@@ -74,10 +82,8 @@ def mercer(
     kernel : Kernel
         Gaussian, also with ``axis_scale``, or a kernel on the circle (Dirichlet, PeriodicGaussian), and positive
         multiples of these; any positive definite kernel with ``measure``.
-    count : int
-        Number of terms.
-    dimension : int
-        Number of variables, for the closed forms.
+    count, dimension : int
+        Number of terms, and of variables (for the closed forms).
     spread : float or sequence of float, optional
         For the Gaussian: the measure is the normal distribution of this standard deviation (one for each axis, or one
         for all), and the functions are Hermite functions.
@@ -85,24 +91,29 @@ def mercer(
         Take the discrete measure that has these weights at the rows of X; ``weights=None`` means 1/n each. The
         functions are extended to all points by Nystrom's formula.
 
+    Returns
+    -------
+    MercerExpansion
+
     Notes
     -----
     On the line, with b = 1 / (2 scale^2), a = 1 / (4 spread^2), c = sqrt(a^2 + 2 a b), A = a + b + c and B = b / A, the
     Gaussian has the eigenvalues (1 - B) B^m and the functions (c / a)^(1/4) exp(-(c - a) x^2) H_m(sqrt(2 c) x) /
-    sqrt(2^m m!). The eigenvalues printed in seed 004, B.1.1, are those divided by the squared lengths of functions that
-    are not normalised; sqrt(2 a / A) = 1 - B. In several variables all is a product over the axes.
+    sqrt(2^m m!). The eigenvalues printed in [Walder 2008, B.1.1] are those divided by the squared lengths of functions
+    that are not normalised; sqrt(2 a / A) = 1 - B. In several variables everything is a product over the axes.
 
     Periodic kernels have sines and cosines, under the uniform probability measure on the circle.
+
+    See Also
+    --------
+    monomial_expansion, Eigensystem
 
     Examples
     --------
     >>> from seminorm.kernels import Gaussian
-    >>> from seminorm.operators.expansions import mercer
-    >>> series = mercer(Gaussian(), 30, spread=1.0)
-    >>> series.values[:3].round(4)
+    >>> from seminorm.operators import mercer
+    >>> mercer(Gaussian(), 30, spread=1.0).values[:3].round(4)
     array([0.618 , 0.2361, 0.0902])
-    >>> bool(abs(series.kernel_matrix([[0.3]], [[-0.5]]) - Gaussian()([[0.3]], [[-0.5]])).max() < 1e-9)
-    True
     """
     if not (isinstance(count, (int, np.integer)) and count >= 1):
         raise ValueError(f"count must be a positive integer, got {count!r}.")
@@ -120,11 +131,11 @@ def _closed_form(kernel: Kernel, count: int, dimension: int, spread) -> MercerEx
         return MercerExpansion(
             kernel.factor * inner.values, inner.functions, inner.measure, kernel.factor * inner.remainder
         )
-    stretched = isinstance(kernel, AxisScale) and isinstance(kernel.kernel, Gaussian)
-    if isinstance(kernel, Gaussian) or stretched:
-        scales = kernel.kernel._length() * np.asarray(kernel.scale) if stretched else kernel._length()
+    scales = _gaussian_scales(kernel)
+    if scales is not None:
         spreads = _spreads(spread, dimension)
-        factors = [_hermite(s, t, count) for s, t in zip(np.broadcast_to(scales, dimension), spreads, strict=True)]
+        pairs = zip(np.broadcast_to(scales, dimension), spreads, strict=True)
+        factors: list[tuple[np.ndarray, FeatureFunctions]] = [_hermite(float(s), float(t), count) for s, t in pairs]
         total, name = 1.0, f"normal distribution of standard deviation {spread!r} in {dimension} dimension(s)"
     elif isinstance(kernel, Periodic):
         if spread is not None:
@@ -140,6 +151,14 @@ def _closed_form(kernel: Kernel, count: int, dimension: int, spread) -> MercerEx
     values, indices = _largest_products([values for values, _ in factors], count)
     functions = ProductFunctions(tuple(function for _, function in factors), indices)
     return MercerExpansion(values, functions, name, max(total - math.fsum(values), 0.0))
+
+
+def _gaussian_scales(kernel: Kernel) -> np.ndarray | None:
+    """The length scales of a Gaussian along the axes, one for all or one per axis; None for other kernels."""
+    if isinstance(kernel, AxisScale):
+        inner = _gaussian_scales(kernel.kernel)
+        return None if inner is None else inner * np.asarray(kernel.scale, dtype=float)
+    return np.asarray(kernel._length()) if isinstance(kernel, Gaussian) else None
 
 
 def _spreads(spread, dimension: int) -> np.ndarray:
@@ -172,62 +191,6 @@ def _waves(kernel: Periodic, count: int) -> tuple[np.ndarray, Waves]:
     return values[order], Waves(2.0 * math.pi / kernel.period, tuple(numbers[order].tolist()))
 
 
-@dataclass(frozen=True)
-class HermiteFunctions:
-    """height exp(-decay x^2) H_m(stretch x) / sqrt(2^m m!) for m < count, at a vector x: shape (n, count)."""
-
-    count: int
-    stretch: float
-    decay: float
-    height: float
-
-    def __call__(self, x: np.ndarray) -> np.ndarray:
-        t = self.stretch * x
-        logarithm = math.log(self.height) - self.decay * x * x
-        previous, current = np.zeros_like(t), np.ones_like(t)
-        columns = np.empty((len(x), self.count))
-        for m in range(self.count):
-            columns[:, m] = current * np.exp(logarithm)
-            previous, current = current, (math.sqrt(2.0) * t * current - math.sqrt(m) * previous) / math.sqrt(m + 1)
-            large = np.abs(current) > _RESCALE  # the polynomials overflow long before the functions do
-            if large.any():
-                previous[large] /= _RESCALE
-                current[large] /= _RESCALE
-                logarithm[large] += math.log(_RESCALE)
-        return columns
-
-
-@dataclass(frozen=True)
-class Waves:
-    """1, sqrt(2) cos(w x), sqrt(2) sin(w x), sqrt(2) cos(2 w x), ... in the order of ``numbers``, at a vector x."""
-
-    frequency: float
-    numbers: tuple[int, ...]
-
-    def __call__(self, x: np.ndarray) -> np.ndarray:
-        numbers = np.array(self.numbers)
-        angles = self.frequency * x[:, None] * ((numbers + 1) // 2)
-        waves = np.where(numbers % 2, np.cos(angles), np.sin(angles))
-        return np.where(numbers == 0, 1.0, math.sqrt(2.0) * waves)
-
-
-@dataclass(frozen=True, eq=False)
-class ProductFunctions:
-    """Products over the axes: column l is the product of the functions ``indices[l, i]`` of the coordinates x_i."""
-
-    factors: tuple[Callable[[np.ndarray], np.ndarray], ...]
-    indices: np.ndarray
-
-    def __call__(self, X) -> np.ndarray:
-        X = np.asarray(X, dtype=float)
-        if X.ndim != 2 or X.shape[1] != len(self.factors):
-            raise ValueError(f"X must have shape (n, {len(self.factors)}), got {X.shape}.")
-        result = np.ones((len(X), len(self.indices)))
-        for axis, factor in enumerate(self.factors):
-            result *= factor(X[:, axis])[:, self.indices[:, axis]]
-        return result
-
-
 def _largest_products(factors: list[np.ndarray], count: int) -> tuple[np.ndarray, np.ndarray]:
     """The largest positive products of one entry from each decreasing sequence, and the indices of the entries."""
 
@@ -235,7 +198,9 @@ def _largest_products(factors: list[np.ndarray], count: int) -> tuple[np.ndarray
         return math.prod(float(values[i]) for values, i in zip(factors, index, strict=True))
 
     start = (0,) * len(factors)
-    heap, seen, values, indices = [(-product(start), start)], {start}, [], []
+    heap, seen = [(-product(start), start)], {start}
+    values: list[float] = []
+    indices: list[tuple[int, ...]] = []
     while heap and len(values) < count:
         value, index = heapq.heappop(heap)
         if value == 0:
@@ -250,27 +215,10 @@ def _largest_products(factors: list[np.ndarray], count: int) -> tuple[np.ndarray
     return np.array(values), np.array(indices)
 
 
-@dataclass(frozen=True, eq=False)
-class NystromFunctions:
-    """sum_i k(x, x_i) coefficients[i, l], in blocks of bounded memory."""
-
-    kernel: Kernel
-    points: np.ndarray
-    coefficients: np.ndarray
-
-    def __call__(self, X) -> np.ndarray:
-        X = np.asarray(X, dtype=float)
-        if X.ndim != 2 or X.shape[1] != self.points.shape[1]:
-            raise ValueError(f"X must have shape (n, {self.points.shape[1]}), got {X.shape}.")
-        step = max(1, _ENTRIES_AT_ONCE // len(self.points))
-        blocks = [self.kernel(X[i : i + step], self.points) @ self.coefficients for i in range(0, len(X), step)]
-        return np.concatenate(blocks) if blocks else np.empty((0, self.coefficients.shape[1]))
-
-
 def _nystrom(kernel: Kernel, count: int, measure, spread) -> MercerExpansion:
     points, weights = _discrete_measure(measure, spread)
     kernel = kernel.for_dimension(points.shape[1])
-    if kernel.order > 0 or kernel.is_indefinite:
+    if kernel.cpd_order > 0 or kernel.is_indefinite:
         raise ValueError(
             f"a Mercer series needs a positive definite kernel, and {kernel!r} is not: use its twin "
             "(seminorm.nullspace.Twin)."
@@ -284,7 +232,7 @@ def _nystrom(kernel: Kernel, count: int, measure, spread) -> MercerExpansion:
     values, vectors = values[::-1], vectors[:, ::-1]
     kept = values > 10 * n * np.finfo(float).eps * values[0]  # the others are rounding, and cannot be extended
     values, vectors = values[kept], vectors[:, kept]
-    functions = NystromFunctions(kernel, points, roots[:, None] * vectors / values)
+    functions = Sections(kernel, points, roots[:, None] * vectors / values)
     return MercerExpansion(values, functions, f"discrete measure on {n} points", max(total - math.fsum(values), 0.0))
 
 

@@ -1,32 +1,23 @@
-"""From the operator to its kernel: Green's functions in closed form, tabulated, or as Fourier series on a circle."""
+"""From the operator to its kernel: Green's functions by quadrature, tabulated, or as Fourier series on a circle."""
 
 from __future__ import annotations
 
 import math
+from numbers import Real
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..kernels import Gaussian, Kernel, Laplacian, Matern, NegativeDistance, Polyharmonic
+from ..kernels import FourierSeries, Kernel, Radial
 from ..kernels.base import DILATION
-from ..kernels.line import FourierSeries
-from ..kernels.radial import Radial
-from .octaves import OctaveTable
-from .operator import Multiplier, Operator
-from .transforms import check_dimension, radial_fourier, removed_moments, total
+from .transforms import OctaveTable, radial_fourier, removed_moments, total
+
+if TYPE_CHECKING:
+    from .operator import Operator
 
 _MOST_FREQUENCIES = 500
 _MOST_PIECES = 64
 _ZERO_GRID = np.logspace(-4, 4, 4001)
-
-
-def greens_function(operator: Operator, dimension: int | None, accuracy: float = 1e-10) -> Kernel:
-    """The kernel of an operator in R^d; without a dimension, one that follows the data."""
-    if dimension is None:
-        return GreensFunction(operator, None, accuracy)
-    dimension = check_dimension(dimension)
-    check_existence(operator, dimension)
-    closed = _closed_form(operator, dimension) if isinstance(operator, Multiplier) else None
-    return GreensFunction(operator, dimension, accuracy) if closed is None else closed
 
 
 def conditional_order(zero: float, dimension: int) -> int:
@@ -62,59 +53,6 @@ def _refuse_zeros(operator: Operator) -> None:
             )
 
 
-def _closed_form(operator: Multiplier, dimension: int) -> Kernel | None:
-    monomial = operator.as_monomial()
-    if monomial is not None:
-        return _homogeneous(*monomial, dimension)
-    exponential = np.trim_zeros(np.asarray(operator.exponential, dtype=float), "b")
-    factors = operator.factors()
-    if len(exponential) == 2 and all(len(c) == 1 for c, _ in factors):
-        scale = math.sqrt(2.0 * exponential[1])
-        factor = float(operator.spectrum(0.0)) / (2.0 * math.pi * scale**2) ** (0.5 * dimension)
-        return _scaled(Gaussian(scale), factor)
-    if len(exponential) <= 1 and len(factors) == 1 and len(factors[0][0]) == 2:
-        return _matern(operator, dimension)
-    return None
-
-
-def _homogeneous(factor: float, power: float, dimension: int) -> Kernel | None:
-    if power % 2 == 0:
-        return _scaled(Polyharmonic(int(power) // 2, dimension), 1.0 / factor)
-    beta = power - dimension
-    if 0 < beta < 2:
-        return _scaled(NegativeDistance(beta), 1.0 / (factor * -power_transform(beta, dimension)))
-    return None
-
-
-def power_transform(beta: float, dimension: int) -> float:
-    """c such that the generalised transform of r^beta is c |omega|^(-beta - d); beta not an even integer."""
-    half = 0.5 * dimension
-    return 2.0 ** (beta + dimension) * math.pi**half * math.gamma(half + 0.5 * beta) / math.gamma(-0.5 * beta)
-
-
-def matern_transform(nu: float, dimension: int) -> float:
-    """c such that z^nu K_nu(z) 2^(1 - nu) / Gamma(nu), which is 1 at z = 0, has the transform
-    c (1 + |omega|^2)^(-nu - d/2).
-    """
-    half = 0.5 * dimension
-    return 2.0**dimension * math.pi**half * math.gamma(nu + half) / math.gamma(nu)
-
-
-def _matern(operator: Multiplier, dimension: int) -> Kernel | None:
-    ((low, high), power), *_ = operator.factors()
-    nu = power - 0.5 * dimension
-    if nu % 1 != 0.5 or not low > 0:
-        return None
-    rate = math.sqrt(low / high)
-    factor = float(operator.spectrum(0.0)) * rate**dimension / matern_transform(nu, dimension)
-    kernel = Laplacian(1.0 / rate) if nu == 0.5 else Matern(nu, math.sqrt(2.0 * nu) / rate)
-    return _scaled(kernel, factor)
-
-
-def _scaled(kernel: Kernel, factor: float) -> Kernel:
-    return kernel if math.isclose(factor, 1.0, rel_tol=1e-12) else factor * kernel
-
-
 class GreensFunction(Radial):
     """The kernel of a regularisation operator, tabulated.
 
@@ -125,11 +63,16 @@ class GreensFunction(Radial):
     Parameters
     ----------
     operator : Operator
+        With a symbol that grows faster than |omega|^dimension.
     dimension : int, optional
         Of the inputs; left out, it follows the data.
     accuracy : float
         Error of the interpolation relative to the largest value in the octave of r (and to phi(0) if phi is positive
         definite). The quadrature itself is good to some 1e-12 of these.
+
+    See Also
+    --------
+    seminorm.operators.Operator.kernel : gives the closed form where one is known.
 
     Examples
     --------
@@ -140,49 +83,37 @@ class GreensFunction(Radial):
     """
 
     def __init__(self, operator: Operator, dimension: int | None = None, accuracy: float = 1e-10):
-        self.operator = operator
-        self.dimension = dimension
-        self.accuracy = accuracy
-
-    @classmethod
-    def examples(cls):
-        from .operator import derivatives
-
-        return [cls((1 + derivatives(1)) ** 3), cls((1 + derivatives(1)) * derivatives(1) ** 2)]
+        self.operator, self.dimension, self.accuracy = operator, dimension, accuracy
 
     @property
-    def order(self):
+    def cpd_order(self) -> int:
         return conditional_order(self.operator.zero, 1 if self.dimension is None else self.dimension)
 
     @property
-    def null_degree(self):
-        """Polynomials with the semi-norm 0: of degree < zero / 2 for differential operators, of degree < order if the
-        symbol follows an odd power at 0.
-        """
+    def null_degree(self) -> int:
+        """Polynomials with the semi-norm 0: degree < zero / 2, or < order if the symbol follows an odd power at 0."""
         half = 0.5 * self.operator.zero
-        return int(half) - 1 if half == int(half) else self.order - 1
+        return int(half) - 1 if half == int(half) else self.cpd_order - 1
 
     @property
-    def invariances(self):
-        return super().invariances | ({DILATION} if self._monomial() else frozenset())
+    def invariances(self) -> frozenset[str]:
+        return super().invariances | ({DILATION} if self.operator.as_monomial() else frozenset())
 
     @property
-    def dilation_degree(self):
-        return self._monomial()[1] - self.dimension if self._monomial() and self.dimension else None
-
-    def _monomial(self):
-        return self.operator.as_monomial() if isinstance(self.operator, Multiplier) else None
+    def dilation_degree(self) -> float | None:
+        monomial = self.operator.as_monomial()
+        return None if monomial is None or self.dimension is None else monomial[1] - self.dimension
 
     @property
-    def smoothness(self):
+    def differentiability(self) -> float:
         excess = self.operator.growth - (1 if self.dimension is None else self.dimension)
         return math.inf if math.isinf(excess) else math.ceil(excess) - 1
 
     @property
-    def max_dimension(self):
+    def max_dimension(self) -> float:
         return math.inf if self.dimension is None else self.dimension
 
-    def for_dimension(self, dimension):
+    def for_dimension(self, dimension: int) -> Kernel:
         if self.dimension not in (None, dimension):
             raise ValueError(
                 f"{self!r} is made for {self.dimension} columns, and X has {dimension}: make it with "
@@ -192,7 +123,7 @@ class GreensFunction(Radial):
             return self
         settled = self.__dict__.setdefault("_settled", {})
         if dimension not in settled:
-            settled[dimension] = greens_function(self.operator, dimension, self.accuracy)
+            settled[dimension] = self.operator.kernel(dimension, accuracy=self.accuracy)
         return settled[dimension]
 
     def _h(self, s, k):
@@ -201,14 +132,14 @@ class GreensFunction(Radial):
         tables = self.__dict__.setdefault("_tables", {})
         if k not in tables:
             check_existence(self.operator, self.dimension)
-            tables[k] = _InverseTransform(self.operator, self.dimension, k, self.accuracy)
+            tables[k] = InverseTransform(self.operator, self.dimension, k, self.accuracy)
         return (-math.pi) ** k * tables[k](np.sqrt(s))
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in super().__getstate__().items() if name not in ("_tables", "_settled")}
 
 
-class _InverseTransform:
+class InverseTransform:
     """A spectrum transformed back in dimension d + 2 k, tabulated in the distances that occur."""
 
     def __init__(self, operator: Operator, dimension: int, k: int, accuracy: float):
@@ -238,7 +169,7 @@ class _InverseTransform:
         return values / (2.0 * math.pi) ** self.dimension
 
     def _panels_needed(self, accuracy: float) -> int:
-        """Into how many pieces panels must be cut for symbols that change quickly: until twice as many agree."""
+        """The number of pieces of each panel that symbols which change quickly need: until twice that agrees."""
         r = 2.0 ** np.arange(-8.0, 5.0) / self.origin
         self.refine = 1
         values = self.transform(r)
@@ -262,9 +193,7 @@ class _InverseTransform:
 
 
 def _typical_frequency(operator: Operator, dimension: int) -> float:
-    """A power of 2 near the frequencies that make up most of the kernel; if these are the lowest, near the one at which
-    the symbol changes from its power at 0 to that far out; 1 if it does not change.
-    """
+    """A power of 2 near the frequencies that make up most of the kernel, or where the symbol changes its power."""
     octaves = 2.0 ** np.arange(-30.0, 31.0)
     spectrum = operator.spectrum(octaves)
     if operator.zero < dimension < operator.growth:
@@ -277,12 +206,13 @@ def _typical_frequency(operator: Operator, dimension: int) -> float:
 
 
 def on_circle(operator: Operator, period: float, accuracy: float) -> FourierSeries:
-    """The kernel of an operator for functions of a given period, by its Fourier series (seed 003, proposition 2).
+    """The kernel of an operator for functions of a given period, by its Fourier series
+    [Smola et al. 1998, proposition 2].
 
     At most 500 frequencies: where the series converges slowly, this is the exact kernel for trigonometric polynomials
     of that degree, the eigenfunctions beyond being excluded.
     """
-    if not (np.isscalar(period) and np.isfinite(period) and period > 0):
+    if not (isinstance(period, Real) and 0.0 < float(period) < math.inf):
         raise ValueError(f"period must be a positive number, got {period!r}.")
     if not operator.growth > 1:
         check_existence(operator, 1)

@@ -1,20 +1,22 @@
-"""Kernels of the inner product as sums of monomials, and the norms of polynomials in their spaces (seed 003, section
-6).
+"""Kernels of the inner product as sums of monomials, and the norms of polynomials in their spaces
+[Smola et al. 1998, 6].
 
 A kernel t(<x, y>) with t(s) = sum_p a_p s^p is sum_m w_m x^m y^m over all multi-indices m, with the weights
 w_m = a_|m| |m|! / (m_1! ... m_d!). Its regularisation operator is P = sum_m e_m w_m^(-1/2) D_0^m, where D_0^m f is the
 coefficient of x^m in f and the e_m are orthonormal ((34), (40) and (42); the exponents there have lost their sign).
 """
 
-from __future__ import annotations
-
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..kernels import Kernel, Linear, Polynomial, PowerSeries, Product, Scaled, Sum
+from .closed_forms import ByClass
 
 _MAX_MONOMIALS = 200_000
 
@@ -24,15 +26,6 @@ def power_series_coefficients(kernel: Kernel, count: int) -> np.ndarray:
 
     Takes Linear, Polynomial and PowerSeries, power series of these, and their sums, products and positive multiples.
     The coefficients are those of the formulas, rounded; nothing is fitted.
-
-    Examples
-    --------
-    >>> from seminorm.kernels import Polynomial, PowerSeries
-    >>> from seminorm.operators.monomials import power_series_coefficients
-    >>> power_series_coefficients(Polynomial(3, offset=1.0), 5)
-    array([1., 3., 3., 1., 0.])
-    >>> power_series_coefficients(PowerSeries("sinh"), 4).round(4)
-    array([0.    , 1.    , 0.    , 0.1667])
     """
     if not (isinstance(count, (int, np.integer)) and count >= 1):
         raise ValueError(f"count must be a positive integer, got {count!r}.")
@@ -41,38 +34,35 @@ def power_series_coefficients(kernel: Kernel, count: int) -> np.ndarray:
 
 def series_degree(kernel: Kernel) -> float:
     """The degree of t for a kernel t(<x, y>); infinite for exp, cosh and sinh."""
-    if isinstance(kernel, Linear):
-        return 1
-    if isinstance(kernel, Polynomial):
-        return kernel.degree
-    if isinstance(kernel, PowerSeries):
-        inner = series_degree(_inner(kernel))
-        outer = math.inf if isinstance(kernel.series, str) else max(np.flatnonzero(kernel.series).tolist(), default=0)
-        return 0 if 0 in (inner, outer) else outer * inner
-    if isinstance(kernel, Scaled):
-        return series_degree(kernel.kernel)
-    if isinstance(kernel, (Sum, Product)):
-        degrees = series_degree(kernel.first), series_degree(kernel.second)
-        return max(degrees) if isinstance(kernel, Sum) else sum(degrees)
-    raise _not_of_inner_products(kernel)
+    return SERIES.entry_for(kernel).degree(kernel)
 
 
 @dataclass(frozen=True, eq=False)
 class MonomialExpansion:
-    """k(x, y) = sum_m weights[m] x^exponents[m] y^exponents[m].
+    """k(x, y) = sum_m weights[m] x^exponents[m] y^exponents[m]; :func:`monomial_expansion` makes it.
 
     Attributes
     ----------
-    exponents : array (M, d) of int
-        By increasing degree.
-    weights : array (M,)
-        Zero for monomials that are not in the space of the kernel.
+    exponents, weights : arrays (M, d) of int and (M,)
+        By increasing degree; the weight is zero for monomials that are not in the space of the kernel.
+
+    See Also
+    --------
+    monomial_expansion
+
+    Examples
+    --------
+    >>> from seminorm.kernels import Polynomial
+    >>> from seminorm.operators import monomial_expansion
+    >>> expansion = monomial_expansion(Polynomial(2), 1)
+    >>> expansion.kernel_matrix([[2.0]], [[3.0]])  # (1 + 6)^2
+    array([[49.]])
     """
 
     exponents: np.ndarray
     weights: np.ndarray
 
-    def monomials(self, X) -> np.ndarray:
+    def monomials(self, X: ArrayLike) -> np.ndarray:
         """The values x^m, shape (n, M)."""
         X = np.asarray(X, dtype=float)
         if X.ndim != 2 or X.shape[1] != self.exponents.shape[1]:
@@ -83,16 +73,16 @@ class MonomialExpansion:
             result *= powers[:, axis, exponents]
         return result
 
-    def features(self, X) -> np.ndarray:
+    def features(self, X: ArrayLike) -> np.ndarray:
         """The orthonormal basis w_m^(1/2) x^m of the space, shape (n, M): its products are the kernel (37)."""
         return self.monomials(X) * np.sqrt(self.weights)
 
-    def kernel_matrix(self, X, Y=None) -> np.ndarray:
+    def kernel_matrix(self, X: ArrayLike, Y: ArrayLike | None = None) -> np.ndarray:
         """The sum of the expansion at all pairs of points."""
         left = self.features(X)
         return left @ (left if Y is None else self.features(Y)).T
 
-    def operator(self, coefficients) -> np.ndarray:
+    def operator(self, coefficients: ArrayLike) -> np.ndarray:
         """P f = (w_m^(-1/2) c_m)_m for f = sum_m c_m x^m; infinite where the space has no such monomial."""
         coefficients = np.asarray(coefficients, dtype=float)
         if coefficients.shape != self.weights.shape:
@@ -103,7 +93,7 @@ class MonomialExpansion:
             result[used] = coefficients[used] / np.sqrt(self.weights[used])
         return result
 
-    def norm(self, coefficients) -> float:
+    def norm(self, coefficients: ArrayLike) -> float:
         """|f| = |P f| = sqrt(sum_m c_m^2 / w_m) of f = sum_m c_m x^m."""
         return float(np.linalg.norm(self.operator(coefficients)))
 
@@ -116,22 +106,27 @@ def monomial_expansion(kernel: Kernel, dimension: int, max_degree: int | None = 
     kernel : Kernel
         Linear, Polynomial, PowerSeries of these, their sums, products and positive multiples.
     dimension : int
-        Number d of variables.
     max_degree : int, optional
         The highest degree; left out, that of the kernel. A series without end (exp, cosh, sinh) needs it, and is cut
         off there: the remainder is the rest of the power series at <x, y>.
 
+    Returns
+    -------
+    MonomialExpansion
+
+    See Also
+    --------
+    polynomial_norm, mercer
+
     Examples
     --------
-    <x, y>^2 in the plane (seed 003, (35)-(37)): x_1^2, sqrt(2) x_1 x_2 and x_2^2.
+    <x, y>^2 in the plane [Smola et al. 1998, (35)-(37)]: x_1^2, sqrt(2) x_1 x_2 and x_2^2.
 
     >>> from seminorm.kernels import Polynomial
-    >>> from seminorm.operators.monomials import monomial_expansion
+    >>> from seminorm.operators import monomial_expansion
     >>> square = monomial_expansion(Polynomial(2, offset=0.0), 2)
-    >>> square.weights
-    array([0., 0., 0., 1., 2., 1.])
-    >>> square.exponents[3:].tolist()
-    [[2, 0], [1, 1], [0, 2]]
+    >>> square.weights, square.exponents[3:].tolist()
+    (array([0., 0., 0., 1., 2., 1.]), [[2, 0], [1, 1], [0, 2]])
     """
     if not (isinstance(dimension, (int, np.integer)) and dimension >= 1):
         raise ValueError(f"dimension must be a positive integer, got {dimension!r}.")
@@ -155,30 +150,31 @@ def monomial_expansion(kernel: Kernel, dimension: int, max_degree: int | None = 
     return MonomialExpansion(exponents, _weights(kernel, exponents))
 
 
-def polynomial_norm(coefficients, exponents, kernel: Kernel) -> float:
+def polynomial_norm(coefficients: ArrayLike, exponents: ArrayLike, kernel: Kernel) -> float:
     """The norm sqrt(sum_m c_m^2 / w_m) of the polynomial sum_m c_m x^m in the space of a kernel t(<x, y>).
 
     Parameters
     ----------
-    coefficients : array (M,)
-    exponents : array (M, d) of int
-        Each multi-index once.
+    coefficients, exponents : arrays (M,) and (M, d) of int
+        Each multi-index stands there once.
     kernel : Kernel
-        See :func:`power_series_coefficients`.
+        As in :func:`monomial_expansion`.
 
     Returns
     -------
     float
-        Infinite if the polynomial has a monomial that the space has not.
+        Infinite if the polynomial has a monomial that the space does not have.
+
+    See Also
+    --------
+    monomial_expansion
 
     Examples
     --------
-    >>> from seminorm.kernels import Linear, Polynomial
-    >>> from seminorm.operators.monomials import polynomial_norm
+    >>> from seminorm.kernels import Linear
+    >>> from seminorm.operators import polynomial_norm
     >>> polynomial_norm([3.0, 4.0], [[1, 0], [0, 1]], Linear())  # the length of the gradient
     5.0
-    >>> polynomial_norm([1.0], [[0, 0]], Polynomial(2, offset=0.0))
-    inf
     """
     exponents = np.asarray(exponents)
     if exponents.ndim != 2 or exponents.dtype.kind not in "iu" or (exponents < 0).any():
@@ -195,27 +191,70 @@ def _weights(kernel: Kernel, exponents: np.ndarray) -> np.ndarray:
     return series[degrees] * np.array(multinomials, dtype=float)
 
 
+class MonomialSeries(NamedTuple):
+    """How to find the series of a kernel: functions kernel -> degree and (kernel, count) -> coefficients."""
+
+    degree: Callable[[Any], float]
+    coefficients: Callable[[Any, int], np.ndarray]
+
+
 def _coefficients(kernel: Kernel, count: int) -> np.ndarray:
-    if isinstance(kernel, Linear):
-        return _padded([0.0, 1.0], count)
-    if isinstance(kernel, Polynomial):
-        kernel.of_inner_products(np.zeros(1))  # refuses parameters out of range
-        p = kernel.degree
-        return _padded([math.comb(p, i) * kernel.gamma**i * kernel.offset ** (p - i) for i in range(p + 1)], count)
-    if isinstance(kernel, PowerSeries):
-        inner = _coefficients(_inner(kernel), count)
-        return _composed(_taylor(kernel, inner[0], count), inner, count)
-    if isinstance(kernel, Scaled):
-        kernel.check_composition()
-        return kernel.factor * _coefficients(kernel.kernel, count)
-    if isinstance(kernel, (Sum, Product)):
-        first, second = _coefficients(kernel.first, count), _coefficients(kernel.second, count)
-        return first + second if isinstance(kernel, Sum) else np.convolve(first, second)[:count]
-    raise _not_of_inner_products(kernel)
+    return SERIES.entry_for(kernel).coefficients(kernel, count)
+
+
+def _binomial(kernel: Polynomial, count: int) -> np.ndarray:
+    kernel.of_inner_products(np.zeros(1))  # refuses parameters out of range
+    p = kernel.degree
+    return _padded([math.comb(p, i) * kernel.gamma**i * kernel.offset ** (p - i) for i in range(p + 1)], count)
+
+
+def _composed_degree(kernel: PowerSeries) -> float:
+    inner = series_degree(_inner(kernel))
+    outer = math.inf if isinstance(kernel.series, str) else max(np.flatnonzero(kernel.series).tolist(), default=0)
+    return 0 if 0 in (inner, outer) else outer * inner
+
+
+def _composed_coefficients(kernel: PowerSeries, count: int) -> np.ndarray:
+    inner = _coefficients(_inner(kernel), count)
+    return _composed(_taylor(kernel, inner[0], count), inner, count)
+
+
+def _multiple(kernel: Scaled, count: int) -> np.ndarray:
+    kernel.check_composition()
+    return kernel.factor * _coefficients(kernel.kernel, count)
+
+
+def _added(kernel: Sum, count: int) -> np.ndarray:
+    return _coefficients(kernel.first, count) + _coefficients(kernel.second, count)
+
+
+def _multiplied(kernel: Product, count: int) -> np.ndarray:
+    return np.convolve(_coefficients(kernel.first, count), _coefficients(kernel.second, count))[:count]
+
+
+def _refused(kernel: Kernel, count: int = 0) -> Any:
+    raise ValueError(
+        f"kernel must be a power series of the inner product <x, y> (Linear, Polynomial, PowerSeries, and their sums, "
+        f"products and multiples), got {kernel!r}."
+    )
 
 
 def _inner(kernel: PowerSeries) -> Kernel:
     return Linear() if kernel.kernel is None else kernel.kernel
+
+
+#: The series of kernels of the inner product, by their class; assign to ``SERIES[YourKernel]`` to add one.
+SERIES: ByClass[MonomialSeries] = ByClass(
+    {
+        Kernel: MonomialSeries(_refused, _refused),
+        Linear: MonomialSeries(lambda kernel: 1, lambda kernel, count: _padded([0.0, 1.0], count)),
+        Polynomial: MonomialSeries(lambda kernel: kernel.degree, _binomial),
+        PowerSeries: MonomialSeries(_composed_degree, _composed_coefficients),
+        Scaled: MonomialSeries(lambda kernel: series_degree(kernel.kernel), _multiple),
+        Sum: MonomialSeries(lambda kernel: max(series_degree(kernel.first), series_degree(kernel.second)), _added),
+        Product: MonomialSeries(lambda kernel: series_degree(kernel.first) + series_degree(kernel.second), _multiplied),
+    }
+)
 
 
 def _taylor(kernel: PowerSeries, place: float, count: int) -> np.ndarray:
@@ -244,14 +283,7 @@ def _composed(outer: np.ndarray, inner: np.ndarray, count: int) -> np.ndarray:
     return total
 
 
-def _padded(series, count: int) -> np.ndarray:
+def _padded(series: Sequence[float], count: int) -> np.ndarray:
     result = np.zeros(count)
     result[: min(count, len(series))] = series[:count]
     return result
-
-
-def _not_of_inner_products(kernel) -> ValueError:
-    return ValueError(
-        f"kernel must be a power series of the inner product <x, y> (Linear, Polynomial, PowerSeries, and their sums, "
-        f"products and multiples), got {kernel!r}."
-    )

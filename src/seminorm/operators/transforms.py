@@ -6,17 +6,18 @@ that phi(x) = (2 pi)^-d integral F(omega) exp(i omega.x) d omega and |f|^2 = (2 
 For a radial phi that is F(omega) = |S^(d-1)| integral phi(r) Omega_d(omega r) r^(d-1) dr. The integral is taken over
 half waves of Omega_d, preceded by panels that shrink towards 0. Where phi decays slowly, or grows like a power, it is
 faded out far away by a window that is flat at first: the transform of such a window is so concentrated that away from
-omega = 0, where the generalised transform of phi may be singular, the result is right to rounding.
+omega = 0, where the generalised transform of phi may be singular, the result is right to rounding. What is costly to
+compute is tabulated octave by octave, where it is needed.
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import numpy as np
+from numpy.polynomial import chebyshev
 from numpy.polynomial.legendre import leggauss
+from numpy.typing import ArrayLike
 from scipy.special import erfc
 
 from ..kernels.sphere import sphere_average
@@ -30,6 +31,9 @@ _FLATNESS = 30.0  # the window differs from 1 at 0, and its transform from 0 at 
 _LONGEST = 6000.0  # of omega r, for profiles that end far out
 _CHUNK = 2**21
 _SERIES_TERMS = 30
+_TABLE_NODES = 24
+_MOST_SPLITS = 8
+_SMALLEST, _LARGEST = 2.0**-100, 2.0**100
 
 
 def sphere_area(dimension: int) -> float:
@@ -46,11 +50,11 @@ def check_dimension(dimension: int) -> int:
 
 def radial_fourier(
     profile: Profile,
-    omega,
+    omega: ArrayLike,
     dimension: int,
     *,
     reach: float = math.inf,
-    breaks: Sequence[float] = (),
+    breaks: Sequence[float] | np.ndarray = (),
     remove: int = 0,
     refine: int = 1,
     widest: float = math.inf,
@@ -61,26 +65,31 @@ def radial_fourier(
     ----------
     profile : callable
         Takes distances r > 0 (any shape).
-    omega : array
-        Positive.
-    dimension : int
+    omega, dimension : array, int
+        Positive frequencies, and the dimension of x.
     reach : float
         Distance beyond which the profile is zero or may be neglected; infinite for slowly decaying and growing ones.
     breaks : sequence of float
         Distances at which the profile is not smooth.
     remove : int
-        Take away so many terms 1, z^2, ... of the power series of Omega_d(z), z = omega r, on z < pi: makes the
-        integral converge for a profile that is singular at 0, and changes the result by what
+        Take away this number of terms 1, z^2, ... of the power series of Omega_d(z), z = omega r, on z < pi. It makes
+        the integral converge for a profile that is singular at 0, and changes the result by what
         :func:`removed_moments` undoes.
-    refine : int
-        Cut every panel into so many.
-    widest : float
-        Width of the widest panel; for profiles that oscillate themselves.
+    refine, widest : int, float
+        Cut every panel into this number of pieces; width of the widest, for profiles that oscillate themselves.
+
+    Returns
+    -------
+    array, of the shape of omega
+
+    See Also
+    --------
+    spectrum : the transform of a kernel, in closed form where one is known.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from seminorm.operators.transforms import radial_fourier
+    >>> from seminorm.operators import radial_fourier
     >>> radial_fourier(lambda r: np.exp(-r), [0.5, 1.0], 1)  # 2 / (1 + omega^2)
     array([1.6, 1. ])
     """
@@ -115,7 +124,7 @@ def series_coefficients(dimension: int, count: int) -> np.ndarray:
     return np.cumprod(np.concatenate([np.ones(min(count, 1)), -0.25 / (k * (0.5 * dimension + k - 1.0))]))
 
 
-def removed_moments(profile: Profile, r, dimension: int, remove: int, origin: float) -> np.ndarray:
+def removed_moments(profile: Profile, r: ArrayLike, dimension: int, remove: int, origin: float) -> np.ndarray:
     """What to add to ``radial_fourier(profile, r, ..., remove=remove)`` so that the terms of the power series are
     removed up to the frequency ``origin`` for every r, and the result is one function of r up to a polynomial in r^2.
 
@@ -188,7 +197,7 @@ def _weighted(ends, dimension: int, remove: int, refine: int, length: float) -> 
 
 
 def _cut(ends: np.ndarray, refine: int) -> np.ndarray:
-    """The ends of panels with so many equal pieces between each two."""
+    """The ends of panels, each cut into ``refine`` equal pieces."""
     if refine == 1:
         return ends
     pieces = ends[:-1, None] + np.diff(ends)[:, None] * np.arange(refine) / refine
@@ -208,3 +217,49 @@ def _rest(parts: np.ndarray) -> float:
         return 0.0
     ratio = last / before
     return math.inf * np.sign(parts[-1]) if ratio > 0.9999 else float(parts[-1]) * ratio / (1.0 - ratio)
+
+
+class OctaveTable:
+    """Chebyshev series of a smooth function of positive numbers between the powers of 2, on cells as small as needed.
+
+    The accuracy is relative to the largest value in the octave, or to ``size`` if that is larger.
+    """
+
+    def __init__(self, function: Callable[[np.ndarray], np.ndarray], accuracy: float, size: float = 0.0):
+        if not 0 < accuracy < 1:
+            raise ValueError(f"accuracy must lie between 0 and 1, got {accuracy!r}.")
+        self.function, self.accuracy, self.size = function, accuracy, size
+        self.octaves: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+
+    def __call__(self, u: np.ndarray) -> np.ndarray:
+        u = np.clip(u, _SMALLEST, _LARGEST)
+        exponent = np.frexp(u)[1] - 1
+        values = np.empty(u.shape)
+        for octave in np.unique(exponent):
+            rows = exponent == octave
+            values[rows] = self._interpolated(int(octave), u[rows])
+        return values
+
+    def _interpolated(self, octave: int, u: np.ndarray) -> np.ndarray:
+        if octave not in self.octaves:
+            self.octaves[octave] = self._tabulated(2.0**octave)
+        ends, series = self.octaves[octave]
+        cell = np.clip(np.searchsorted(ends, u, side="right") - 1, 0, len(ends) - 2)
+        middle, half = 0.5 * (ends[1:] + ends[:-1]), 0.5 * np.diff(ends)
+        return chebyshev.chebval((u - middle[cell]) / half[cell], series[:, cell], tensor=False)
+
+    def _tabulated(self, start: float) -> tuple[np.ndarray, np.ndarray]:
+        nodes = np.cos(math.pi * (np.arange(_TABLE_NODES) + 0.5) / _TABLE_NODES)
+        for splits in range(_MOST_SPLITS + 1):
+            ends = np.linspace(start, 2.0 * start, 2**splits + 1)
+            middle, half = 0.5 * (ends[1:] + ends[:-1]), 0.5 * np.diff(ends)
+            samples = self.function(middle[:, None] + half[:, None] * nodes)
+            series = chebyshev.chebfit(nodes, samples.T, _TABLE_NODES - 1)
+            reached = np.abs(series[-3:]).max() / max(self.size, float(np.abs(samples).max()), np.finfo(float).tiny)
+            if reached <= self.accuracy:
+                return ends, series
+        raise ValueError(
+            f"the function oscillates too much to be tabulated around {start:.3g} to the accuracy {self.accuracy:g} "
+            f"(reached: {reached:.1e}): choose units in which the data and the operator are of the same size, or a "
+            "larger accuracy."
+        )

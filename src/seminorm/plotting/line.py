@@ -1,15 +1,8 @@
 """Functions of the line: fits with their uncertainty, and draws of a Gaussian process."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from ._style import BLUE, INK, axes_or_new, line_points
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from ._style import BLUE, INK, Axes, axes_or_new, line_points
 
 
 def plot_band(
@@ -25,16 +18,21 @@ def plot_band(
         Fitted to one output of one variable.
     x : array (m,) or (m, 1)
         Where to draw the function.
-    ax : Axes, optional
-        Left out, a new figure is made.
-    y : array (n,), optional
-        The values the smoother was fitted to, drawn as dots.
+    ax : Axes, optional; a new figure if left out
+    y, X : arrays (n,), and (n,) or (n, 1), optional
+        Data, drawn as dots; X may be left out where the smoother keeps its points (a FieldSmoother keeps none).
     deviations : float
         Half the width of the band in standard deviations; 2 covers some 95 %.
     color, label : str
         Of the line.
-    X : array (n,) or (n, 1), optional
-        Where y was observed; left out, the points that the smoother kept (a FieldSmoother keeps none).
+
+    Returns
+    -------
+    Axes with the band, the line and the data
+
+    See Also
+    --------
+    plot_samples
 
     Examples
     --------
@@ -42,8 +40,7 @@ def plot_band(
     >>> from seminorm import Smoother
     >>> from seminorm.plotting import plot_band
     >>> x = np.linspace(0, 1, 30)
-    >>> y = np.sin(9 * x)
-    >>> ax = plot_band(Smoother().fit(x[:, None], y), np.linspace(-0.2, 1.2, 100), y=y)
+    >>> ax = plot_band(Smoother().fit(x[:, None], np.sin(9 * x)), np.linspace(-0.2, 1.2, 100), y=np.sin(9 * x))
     """
     x = np.sort(line_points(x))
     if y is not None and X is None:
@@ -54,15 +51,8 @@ def plot_band(
     if mean.ndim != 1:
         raise ValueError(f"plot_band draws one output, and the smoother has {mean.shape[1]}: fit one column of y.")
     ax = axes_or_new(ax)
-    ax.fill_between(
-        x,
-        mean - deviations * std,
-        mean + deviations * std,
-        color=color,
-        alpha=0.22,
-        linewidth=0,
-        label=f"± {deviations:g} standard deviations",
-    )
+    low, high, name = mean - deviations * std, mean + deviations * std, f"± {deviations:g} standard deviations"
+    ax.fill_between(x, low, high, color=color, alpha=0.22, linewidth=0, label=name)
     ax.plot(x, mean, color=color, label=label)
     if y is not None:
         ax.plot(line_points(X, "X"), line_points(y, "y"), "o", color=INK, markersize=3.5, label="data")
@@ -75,14 +65,19 @@ def plot_samples(X, draws, ax: Axes | None = None, color: str = BLUE, label: str
 
     Parameters
     ----------
-    X : array (n,) or (n, 1)
-        Where they were drawn.
-    draws : array (n,) or (n, n_samples)
-        As :meth:`seminorm.Smoother.sample` returns them.
-    ax : Axes, optional
-        Left out, a new figure is made.
+    X, draws : arrays (n,) or (n, 1)
+        And (n,) or (n, n_samples), as :meth:`seminorm.Smoother.sample` returns them.
+    ax : Axes, optional; a new figure if left out
     color, label : str
         Of the lines; the label names them together.
+
+    Returns
+    -------
+    Axes with one line per draw
+
+    See Also
+    --------
+    plot_band
 
     Examples
     --------
@@ -96,9 +91,7 @@ def plot_samples(X, draws, ax: Axes | None = None, color: str = BLUE, label: str
     draws = np.asarray(draws, dtype=float)
     draws = draws[:, None] if draws.ndim == 1 else draws
     if draws.ndim != 2 or len(draws) != len(x):
-        raise ValueError(
-            f"draws must have shape ({len(x)}, n_samples), one row for each point of X, got shape {draws.shape}."
-        )
+        raise ValueError(f"draws must have shape ({len(x)}, n_samples), one row per point of X, got {draws.shape}.")
     ax = axes_or_new(ax)
     order = np.argsort(x)
     lines = ax.plot(x[order], draws[order], color=color, linewidth=0.9, alpha=0.6)

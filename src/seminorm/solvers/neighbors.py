@@ -1,12 +1,10 @@
 """Nearest neighbours in a matrix of distances, and their vote, with ties settled by rule."""
 
-from __future__ import annotations
-
 import numpy as np
 
 
 def nearest(distances: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The smallest entries of each row in ascending order, equal ones from left to right, and their columns."""
+    """The ``count`` smallest entries of each row, ascending, equal ones from left to right, and their columns."""
     if count == 1:
         columns = distances.argmin(axis=1)[:, None]
         return np.take_along_axis(distances, columns, axis=1), columns
@@ -19,9 +17,9 @@ def nearest(distances: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def vote(labels: np.ndarray, distances: np.ndarray | None, n_classes: int) -> np.ndarray:
-    """The class with most votes of neighbours (n, k), nearest first; of equals the one that comes first.
+    """The class with most votes among the labels (n, k) of the neighbours, nearest first; among equals the first one.
 
-    With distances a vote weighs 1 / distance; where some are zero only those count.
+    With distances (n, k) a vote weighs 1 / distance; where some are zero only those count.
     """
     weights = np.ones(labels.shape) if distances is None else _inverse(distances)
     rows = np.arange(len(labels))

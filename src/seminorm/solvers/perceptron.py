@@ -1,7 +1,5 @@
 """The perceptron in its dual form: how often each point was corrected."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -13,18 +11,18 @@ class Corrections:
     """What the perceptron did."""
 
     counts: np.ndarray  #: corrections of each point
-    epochs: int  #: passes over the points
+    iterations: int  #: passes over the points
     converged: bool  #: whether all points are on their side
 
 
-def perceptron(K: np.ndarray, y: np.ndarray, max_epochs: int, order: Callable[[], np.ndarray]) -> Corrections:
-    """Pass over the points, and add y_i k(., x_i) to f = 0 whenever y_i f(x_i) <= 0, until that happens no more.
+def perceptron(K: np.ndarray, y: np.ndarray, max_iter: int, order: Callable[[], np.ndarray]) -> Corrections:
+    """Pass over the points and add y_i k(., x_i) to f, from f = 0, whenever y_i f(x_i) <= 0, until it no longer is.
 
-    ``order()`` gives the order of the points in the next pass. It takes finitely many corrections if K is positive
-    definite, at most (R / margin)^2, R^2 the largest k(x, x).
+    It takes finitely many corrections if K is positive definite, at most (R / margin)^2, R^2 the largest k(x, x).
+    ``order()`` gives the order of the points in the next of at most ``max_iter`` passes.
     """
     values, counts = np.zeros(len(y)), np.zeros(len(y), dtype=np.int64)
-    for epoch in range(max_epochs):
+    for epoch in range(max_iter):
         if (y * values > 0).all():
             return Corrections(counts, epoch, True)
         remaining = order()
@@ -37,4 +35,4 @@ def perceptron(K: np.ndarray, y: np.ndarray, max_epochs: int, order: Callable[[]
             counts[i] += 1
             values += y[i] * K[i]
             remaining = remaining[next_wrong + 1 :]
-    return Corrections(counts, max_epochs, bool((y * values > 0).all()))
+    return Corrections(counts, max_iter, bool((y * values > 0).all()))

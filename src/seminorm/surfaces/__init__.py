@@ -1,47 +1,5 @@
-"""Surfaces from points: reconstruction, implicit shapes, meshes, files and pictures."""
+"""Surfaces from points: reconstruction, surfaces that move, their uncertainty."""
 
-from .._lazy import lazy_names
+from .._base.lazy import lazy_exports
 
-_HOMES = {
-    "Box": "primitives",
-    "Capsule": "primitives",
-    "Implicit": "implicit",
-    "Mesh": "mesh",
-    "MovingSurface": "moving",
-    "OrientedCloud": "normals",
-    "Plane": "primitives",
-    "PointCloud": "cloud",
-    "Sphere": "primitives",
-    "Surface": "surface",
-    "Torus": "primitives",
-    "as_cloud": "cloud",
-    "as_implicit": "implicit",
-    "blend": "implicit",
-    "drop_invalid": "preparation",
-    "eigen_surface": "eigen",
-    "estimate_normals": "normals",
-    "extract": "extraction",
-    "fit_exact": "exact",
-    "meeting": "implicit",
-    "mesh_implicit": "meshing",
-    "off_surface_points": "off_surface",
-    "open_points": "files",
-    "product": "implicit",
-    "read_mesh": "files",
-    "read_points": "files",
-    "reconstruct": "reconstruction",
-    "remove_duplicates": "preparation",
-    "remove_outliers": "preparation",
-    "render": "raytracing",
-    "render_mesh": "rasterising",
-    "render_points": "rasterising",
-    "search_eigen_surface": "eigen_search",
-    "slice_image": "raytracing",
-    "thin": "preparation",
-    "write_mesh": "files",
-    "write_page": "files",
-    "write_png": "png",
-    "write_points": "files",
-}
-__all__ = list(_HOMES)
-__getattr__, __dir__ = lazy_names(__name__, _HOMES)
+__getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -1,107 +1,211 @@
 """The exact function of oriented points: a dense solve, for some thousand points and as the oracle of the fast path.
 
-Minimised is (seed 004, (4.3), with weights and a null space)
+Minimised is [Walder 2008, (4.3)], with weights and a null space,
 
-    alpha |f|^2 + sum_i w_i (|grad f(x_i) - n_i|^2 + f(x_i)^2 / tolerance^2),
+    alpha |f|^2 + sum_i a_i (|grad f(x_i) - n_i|^2 + f(x_i)^2 / tolerance^2),
 
-all lengths in the units of the points. The answer combines the kernel and its gradients at the points (4.4).
+all lengths in the units of the points. The answer combines the kernel and its gradients at the points
+[Walder 2008, (4.4)].
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Real
+from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array
 
-from .. import _threads as threads
+from .._base import blas as threads
+from .._base.memory import require_memory
+from ..clouds.cloud import as_cloud
 from ..functions import Expansion, Functional, design, gram
 from ..kernels import Kernel, Polyharmonic
-from ..memory import require_memory
 from ..nullspace import identifiable, null_space_for
-from ..solvers.ridge import Factor, ReducedSystem
-from ..solvers.selection import choose_alpha
+from ..solvers.ridge.selection import choose_alpha
+from ..solvers.ridge.system import Factor, ReducedSystem
+from .boundaries import check_resolution
+from .preparation import ReadyPoints, StepClock, automatic_depth, choose_model, chosen, length_or_auto, weight_per_point
+from .surface import Surface
 
 _MATRICES = 4  # of the size of the system, at the same time (measured: 2.8 to 3.4)
+_ORDER = 3  # of the trials that choose lengths
+_SCALABLE = (2, 3, 4)  # dimensions in which areas are estimated
+_CHOOSABLE = (2, 3)  # dimensions in which lengths are chosen
+_CELLS = 64  # along the longest side, of a surface whose resolution nothing decides
 
 
 def fit_exact(
     points,
-    normals,
+    normals=None,
     *,
     kernel: Kernel | None = None,
-    smoothness: float | None = None,
+    smoothness: float | str = "auto",
     alpha: float | str | None = None,
-    tolerance: float,
-    weights=None,
+    tolerance: float | str = "auto",
+    areas=None,
+    confidence=None,
+    unit_normals: bool = True,
     null_space=None,
-) -> Expansion:
-    """Fit a function that vanishes at the points and has the normals as its gradients there, without approximation.
+    sensor=None,
+    resolution: float | None = None,
+    verbose: bool = False,
+) -> Surface:
+    """Fit a surface to points and normals without approximation, with any smooth kernel.
 
-    It is negative inside (normals point outwards) and in units of length near the surface. Time grows with the cube,
-    memory with the square of n (1 + d) observations: 2000 points in space need about 2 GB.
+    Its function is a combination of the kernel and its gradients at the points. It is negative inside (normals point
+    outwards) and in units of length near the surface. Time grows with the cube and memory with the square of the n (1 +
+    d) observations: 2000 points in space need about 2 GB.
 
     Parameters
     ----------
-    points, normals : arrays (n, d)
-        Normals are taken as they are: of length 1 for values that are distances near the surface.
+    points : array (n, d), or in space also a PointCloud, the path of a file, or a cloud of another library
+    normals : array (n, d), optional
+        Pointing outwards. In space they are taken from ``points``, or estimated, where they are left out.
     kernel : Kernel, optional
         Twice differentiable where its arguments coincide. Left out, the polyharmonic kernel of the lowest order m with
         2 m > d + 2: ``Polyharmonic(3)`` in the plane and in space.
-    smoothness : float
-        Gives alpha = smoothness**(2 m - 3) for ``Polyharmonic(m)``. With areas (in the plane: lengths) for weights, it
-        is the length below which details are smoothed away.
-    alpha : float or "auto"
-        Factor of the squared semi-norm, in place of ``smoothness``: for kernels with a length scale of their own.
-        "auto" for the most likely one (restricted maximum likelihood), which takes several times longer.
-    tolerance : float
-        Distance from a point that weighs as much as a unit error of its normal.
-    weights : array (n,), optional
-        The area that each point stands for, times its confidence; 1 if left out. Points of weight 0 are left out.
+    smoothness : float or "auto"
+        Length below which details are smoothed away. It gives alpha = smoothness**(2 m - 3) for ``Polyharmonic(m)``. By
+        default the one that best predicts points that were held out.
+    alpha : float or "auto", optional
+        Factor of the squared semi-norm, instead of ``smoothness``. "auto" finds the most likely one (restricted maximum
+        likelihood), which takes several times longer; it is the default for kernels with a length scale of their own,
+        such as ``Gaussian``.
+    tolerance : float or "auto"
+        Length: a point at this distance weighs as much as a unit error of its normal.
+    areas : array (n,), optional
+        Area (in the plane: length) that each point stands for; by default from the density.
+    confidence : array (n,) or "normals", optional
+        How much each point counts: a factor of its area; "normals" for the length of its normal. Points that count for
+        nothing are left out of the fit.
+    unit_normals : bool
+        Bring the normals to length 1. If False, they are gradients that the function is to have.
     null_space : optional
-        What is left free, as for :class:`seminorm.Smoother`; left out, the polynomials of the kernel's
-        ``null_degree``.
+        What is left free, as for :class:`seminorm.Smoother`; left out, polynomials of the kernel's ``null_degree``.
+    sensor : array (3,) or (n, 3), optional
+        Where the points were measured from: it orients normals that are estimated.
+    resolution : float, optional
+        Width of the smallest details, for meshes; by default about the distance of points.
+    verbose : bool
+        Show progress.
+
+    Returns
+    -------
+    Surface, its ``field`` is an :class:`seminorm.Expansion`; its ``details`` hold what was chosen
+
+    See Also
+    --------
+    reconstruct : The same for millions of points, in a basis of splines.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from seminorm.surfaces.exact import fit_exact
+    >>> from seminorm.surfaces import fit_exact
     >>> angle = np.linspace(0, 2 * np.pi, 20, endpoint=False)
     >>> circle = np.column_stack([np.cos(angle), np.sin(angle)])
-    >>> f = fit_exact(circle, circle, smoothness=0.1, tolerance=0.1)
-    >>> f([[0.0, 0.0], [1.0, 0.0], [1.2, 0.0]]).round(3) + 0.0
+    >>> fit_exact(circle, circle, smoothness=0.1, tolerance=0.1)([[0.0, 0.0], [1.0, 0.0], [1.2, 0.0]]).round(3) + 0.0
     array([-0.5 ,  0.  ,  0.22])
     """
-    return solve_exactly(points, normals, kernel, smoothness, alpha, tolerance, weights, null_space)[0]
-
-
-def solve_exactly(
-    points, normals, kernel, smoothness, alpha, tolerance, weights=None, null_space=None
-) -> tuple[Expansion, float]:
-    """:func:`fit_exact`, and the alpha it took."""
-    points, normals, weights = _checked_data(points, normals, weights)
-    n, d = points.shape
+    clock = StepClock()
+    ready = _ready(points, normals, areas, confidence, unit_normals, sensor, verbose)
+    n, d = ready.points.shape
+    clock.lap("normals")
     kernel = Polyharmonic(_least_order(d)) if kernel is None else kernel
-    require_gradients(kernel, d)
-    alpha = _factor_of_seminorm(kernel.for_dimension(d), d, smoothness, alpha)
-    _require_positive("tolerance", tolerance)
+    _require_gradients(kernel, d)
+    alpha = _given_alpha(kernel.for_dimension(d), smoothness, alpha)
     size = n * (1 + d)
-    require_memory(
-        _MATRICES * 8 * size**2,
-        f"an exact fit of {n} oriented points ({size} observations)",
-        "fit a part of the points, or use seminorm.surfaces.fitting.fit_surface, which takes millions of them.",
-    )
+    advice = "fit a part of the points, or use seminorm.surfaces.reconstruct, which takes millions of them."
+    require_memory(_MATRICES * 8 * size**2, f"an exact fit of {n} oriented points ({size} observations)", advice)
+    scales = _Scales.of(ready, smoothness if alpha is None else None, tolerance, resolution, verbose)
+    clock.lap("choose")
+    if scales.smoothness is not None:
+        alpha = scales.smoothness ** (kernel.for_dimension(d).dilation_degree + d - 3)
+    factor = None if isinstance(alpha, str) else alpha
+    function, used = _solve(ready, kernel, factor, scales.tolerance, scales.weights, null_space)
+    clock.lap("fit")
+    details = {**ready.details(), "exact": True, "residual": 0.0, "alpha": used}
+    if scales.smoothness is not None:
+        details["smoothness"] = scales.smoothness
+    details |= {"tolerance": scales.tolerance, "trials": scales.trials, "seconds": clock.seconds}
+    options: dict[str, Any] = {"normals": ready.normals, "attributes": ready.attributes}
+    return Surface(function, ready.points, details, resolution=scales.resolution, **options)
+
+
+def _ready(points, normals, areas, confidence, unit_normals: bool, sensor, verbose: bool) -> ReadyPoints:
+    in_space = normals is None or np.shape(normals)[1:] == (3,)
+    points = as_cloud(points, normals) if in_space else points
+    columns = {"areas": None if areas is None else weight_per_point("areas", areas, len(points))}
+    options: dict[str, Any] = {"confidence": confidence, "columns": columns, "unit_normals": unit_normals}
+    if in_space:
+        return ReadyPoints.of(points, sensor=sensor, verbose=verbose, **options)
+    if sensor is not None:
+        raise ValueError("sensor orients normals that are estimated, and normals are given: leave out one of them.")
+    return ReadyPoints.of_arrays(points, normals, **options)
+
+
+@dataclass(frozen=True)
+class _Scales:
+    """What an exact fit needs besides the kernel, in the units of the data; smoothness is None where alpha is given."""
+
+    weights: np.ndarray
+    smoothness: float | None
+    tolerance: float
+    resolution: float
+    trials: list[dict[str, Any]]
+
+    @classmethod
+    def of(cls, ready: ReadyPoints, smoothness, tolerance, resolution: float | None, verbose: bool) -> _Scales:
+        """Given or chosen; ``smoothness`` is None where alpha is given."""
+        by_alpha = smoothness is None
+        given = 1.0 if by_alpha else length_or_auto("smoothness", smoothness)
+        distance = length_or_auto("tolerance", tolerance)
+        d = ready.points.shape[1]
+        if (given is None or distance is None) and d not in _CHOOSABLE:
+            raise ValueError(f"lengths are chosen in the plane and in space: give smoothness and tolerance in {d}-D.")
+        if "areas" not in ready.columns and d not in _SCALABLE:
+            raise ValueError(f"areas are estimated for 2 to 4 coordinates, and the points have {d}: give areas.")
+        check_resolution(resolution)
+        trials: list[dict[str, Any]] = []
+        if d not in _SCALABLE:
+            weights = ready.weights()
+            finest = (float(np.ptp(ready.points, axis=0).max()) or 1.0) / _CELLS
+        else:
+            oriented = ready.oriented()
+            weights = oriented.area * oriented.size ** (d - 1)
+            depth = automatic_depth(oriented)
+            if given is None or distance is None:
+                ready.require_enough()
+                searched = "auto" if by_alpha else smoothness
+                model, tried = choose_model(oriented, _ORDER, smoothness=searched, tolerance=tolerance, verbose=verbose)
+                found = chosen(model, oriented, tried)
+                depth, trials = model.depth, found["trials"]
+                given, distance = found["smoothness"], found["tolerance"]
+            finest = oriented.size / 2**depth
+        assert distance is not None
+        return cls(weights, None if by_alpha else given, distance, resolution or finest, trials)
+
+
+def _solve(
+    ready: ReadyPoints, kernel: Kernel, alpha: float | None, tolerance: float, weights: np.ndarray, null_space
+) -> tuple[Expansion, float | None]:
+    """The function, and the alpha that was given or found."""
+    used = weights > 0
+    if not used.any():
+        raise ValueError("areas and confidence leave no point that counts: one of them is zero everywhere.")
+    points, normals, weights = ready.points[used], ready.normals[used], weights[used]
+    n, d = points.shape
     functionals = [Functional(points), Functional.gradients(points)]
     targets = np.concatenate([np.zeros(n), normals.ravel()])[:, None]
     # the roots of these weights also bring values and slopes to one unit: the system does not feel the user's
     all_weights = np.concatenate([weights / tolerance**2, np.repeat(weights, d)])
     space = null_space_for("auto" if null_space is None else null_space, kernel, points)
-    with threads.suited_to(size):
-        dual, null, alpha = _solve(kernel, functionals, targets, all_weights, space, alpha)
+    with threads.suited_to(n * (1 + d)):
+        dual, null, alpha = _coefficients(kernel, functionals, targets, all_weights, space, alpha)
     return Expansion(kernel, functionals, dual, space, null), alpha
 
 
-def _solve(kernel, functionals, targets, weights, space, alpha: float | None):
+def _coefficients(kernel, functionals, targets, weights, space, alpha: float | None):
     P = design(space, functionals)
     combinations = identifiable(space, np.sqrt(weights)[:, None] * P)
     P = P if combinations is None else P @ combinations
@@ -109,35 +213,12 @@ def _solve(kernel, functionals, targets, weights, space, alpha: float | None):
     if system.size == system.rank:  # the null space meets all observations
         g = np.empty((0, 1))
     elif alpha is None:
-        chosen = choose_alpha(system, "reml")
-        g, alpha = chosen.g, chosen.alpha
+        chosen_alpha = choose_alpha(system, "reml")
+        g, alpha = chosen_alpha.g, chosen_alpha.alpha
     else:
         g = Factor(system, alpha).g
     dual, null = system.coefficients(g)
     return dual[:, 0], (null if combinations is None else combinations @ null)[:, 0], alpha
-
-
-def _checked_data(points, normals, weights) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    points = check_array(points, dtype=np.float64, input_name="points")
-    normals = check_array(normals, dtype=np.float64, input_name="normals")
-    if normals.shape != points.shape:
-        raise ValueError(f"normals must have the shape of points, {points.shape}, got {normals.shape}.")
-    zero = np.flatnonzero(~normals.any(axis=1))
-    if len(zero):
-        raise ValueError(
-            f"normals must not be zero, and {len(zero)} of {len(normals)} are, the first in row {zero[0]}: leave "
-            "these points out."
-        )
-    if weights is None:
-        return points, normals, np.ones(len(points))
-    weights = np.asarray(weights, dtype=float)
-    if weights.shape != (len(points),) or not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
-        raise ValueError(
-            f"weights must be {len(points)} finite numbers, none negative and not all zero, one for each point; got "
-            f"shape {weights.shape}" + (f" from {weights.min():g} to {weights.max():g}." if weights.size else ".")
-        )
-    used = weights > 0
-    return points[used], normals[used], weights[used]
 
 
 def _least_order(dimension: int) -> int:
@@ -145,37 +226,32 @@ def _least_order(dimension: int) -> int:
     return dimension // 2 + 2
 
 
-def require_gradients(kernel: Kernel, dimension: int) -> None:
+def _require_gradients(kernel: Kernel, dimension: int) -> None:
     if not isinstance(kernel, Kernel):
         raise ValueError(f"kernel must be a kernel of seminorm.kernels, got {kernel!r}.")
-    rough_polyharmonic = isinstance(kernel, Polyharmonic) and kernel.m < _least_order(dimension)
-    if rough_polyharmonic or kernel.for_dimension(dimension).smoothness < 2:
+    rough_polyharmonic = isinstance(kernel, Polyharmonic) and kernel.order < _least_order(dimension)
+    if rough_polyharmonic or kernel.for_dimension(dimension).differentiability < 2:
         raise ValueError(
             f"kernel={kernel!r} has no second derivatives where its arguments coincide, and normals need them in "
             f"dimension {dimension} (gradients at points need a semi-norm of order m with 2 m > d + 2): use "
             f"Polyharmonic({_least_order(dimension)}), Matern(2.5), Gaussian() or Multiquadric(). A thin plate with "
             "normals, m = 2, can only be fitted in a basis that is no finer than the points: "
-            "seminorm.surfaces.fitting.fit_surface."
+            "seminorm.surfaces.reconstruct(order=2)."
         )
 
 
-def _factor_of_seminorm(kernel: Kernel, dimension: int, smoothness, alpha) -> float | None:
-    if (smoothness is None) == (alpha is None):
-        raise ValueError(f"give one of smoothness and alpha, got smoothness={smoothness!r} and alpha={alpha!r}.")
-    if isinstance(alpha, str) and alpha == "auto":
-        return None
-    if alpha is not None:
-        _require_positive("alpha", alpha)
-        return float(alpha)
-    _require_positive("smoothness", smoothness)
-    if kernel.dilation_degree is None:
+def _given_alpha(kernel: Kernel, smoothness: float | str, alpha: float | str | None) -> float | str | None:
+    """The factor of the squared semi-norm, or "auto"; None where the smoothness decides it."""
+    by_smoothness = length_or_auto("smoothness", smoothness) is not None
+    if by_smoothness and alpha is not None:
+        raise ValueError(f"give smoothness or alpha, not both: got smoothness={smoothness!r} and alpha={alpha!r}.")
+    if by_smoothness and kernel.dilation_degree is None:
         raise ValueError(
             f"smoothness={smoothness!r} is for polyharmonic kernels, and {kernel!r} has a length scale of its own: "
             "give alpha, the factor of the squared semi-norm."
         )
-    return float(smoothness) ** (kernel.dilation_degree + dimension - 3)
-
-
-def _require_positive(name: str, value) -> None:
-    if not (isinstance(value, Real) and 0 < value < np.inf):
-        raise ValueError(f"{name} must be a positive number, got {value!r}.")
+    if alpha is None:
+        return "auto" if kernel.dilation_degree is None else None
+    if not (isinstance(alpha, str) and alpha == "auto") and not (isinstance(alpha, Real) and 0 < float(alpha) < np.inf):
+        raise ValueError(f"alpha must be a positive number or 'auto', got {alpha!r}.")
+    return alpha if isinstance(alpha, str) else float(alpha)

@@ -13,18 +13,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from ..fields.field import Field
+from ..fields.levels import LevelProblem, fit_coarse_to_fine
 from ..fields.pointwise import PointEquations
 from ..fields.system import collapse
 from ..fields.tree import Tree
-from ..memory import NotEnoughMemoryError, available_bytes
-from ..solvers.conjugate_gradients import Outcome
-from .oriented import OrientedPoints, grown
+from ..solvers.linear.conjugate_gradients import Outcome
+from .sampling import OrientedPoints, occupied_cells
 
 _SAMPLE_PER_CELL = 3  # points in a cell that suffice for a coarse level
 _SAMPLE_LEAST = 2000
-_VECTORS = 15  # arrays of one number a function, while a system is built and solved (measured)
+_VECTORS = 15  # arrays of one number per function, while a system is built and solved (measured)
 _POINT_BYTES = 160
 _REDUCTION = 0.2  # of the residual on each level: a start may be good and still lack what is new
 _STIFF = 0.5  # smoothness in cells, from which on order 3 needs double precision (measured: errors of 1e-4 of the data)
@@ -33,25 +34,13 @@ _LOCAL_SPARSITY = 4.0  # how much sparser than the average points may be, to be 
 
 @dataclass(frozen=True)
 class Model:
-    """What a surface is penalised for; lengths in cells of level 0.
+    """What a surface is penalised for; lengths in cells of level 0."""
 
-    Attributes
-    ----------
-    order, degree : int
-        Of the semi-norm and of the splines.
-    smoothness : float
-        Length below which details are smoothed away.
-    tolerance : float
-        Distance from a point that weighs as much as a unit error of its normal.
-    depth : int
-        Of the finest level.
-    """
-
-    order: int
-    degree: int
-    smoothness: float
-    tolerance: float
-    depth: int
+    order: int  # of the semi-norm
+    degree: int  # of the splines
+    smoothness: float  # length below which details are smoothed away
+    tolerance: float  # distance from a point that weighs as much as a unit error of its normal
+    depth: int  # of the finest level
 
     def on_level(self, level: int) -> Model:
         """The same trade-off in cells of a coarser level."""
@@ -82,6 +71,7 @@ class SurfaceFit:
 
     @property
     def tree(self) -> Tree:
+        """The basis."""
         return self.equations.tree
 
     def field(self) -> Field:
@@ -96,41 +86,68 @@ def fit_surface(
     *,
     tol: float = 1e-2,
     max_iter: int = 100,
-    dtype=None,
+    dtype: DTypeLike | None = None,
     start: SurfaceFit | None = None,
     report: Callable[[SurfaceFit], None] | None = None,
     memory_limit: float | None = None,
 ) -> SurfaceFit:
-    """Fit one level after the other; each starts from the one before it. ``start`` is a fit of the same points.
+    """Fit one level after the other, each from the one before it, in the precision that the model needs or ``dtype``;
+    ``start`` is a fit of the same points that is not deeper, ``report`` is called with the fit of each level.
 
-    Numbers are of the ``dtype``, or of the one that the model needs. Levels that would need more bytes than
-    ``memory_limit``, or than are free, are refused.
+    A level that needs more than ``memory_limit`` bytes, or than is free, is refused.
     """
-    dtype = model.dtype if dtype is None else np.dtype(dtype)
+    kind = model.dtype if dtype is None else np.dtype(dtype)
     if start is not None and start.model.depth <= model.depth:
-        tree, x = start.tree, start.x.astype(dtype)
+        tree, x = start.tree, start.x.astype(kind)
     else:
         tree = Tree.root(points.box, model.degree)
-        x = np.zeros(tree.active.shape, dtype=dtype)
-    while True:
-        fit = _fit_level(tree, points, model, x, tol=tol, max_iter=max_iter)
+        x = np.zeros(tree.active.shape, dtype=kind)
+    problem = _SurfaceLevels(points, model, kind, tol, max_iter)
+    for fit in fit_coarse_to_fine(problem, tree, x, memory_limit=memory_limit):
         if report is not None:
             report(fit)
-        if tree.depth >= model.depth:
-            return fit
-        level = tree.depth + 1
-        finer = grown(tree, points.X, dense_enough(points, level, model.depth))
-        _check_memory(finer, len(points), dtype, memory_limit)
-        larger = np.zeros(finer.active.shape, dtype=dtype)
-        larger[: len(x)] = x
-        tree, x = finer, larger
+    return fit
+
+
+@dataclass
+class _SurfaceLevels(LevelProblem[SurfaceFit]):
+    """The levels of a surface: finer functions around all points that are sampled densely enough."""
+
+    points: OrientedPoints
+    model: Model
+    dtype: np.dtype
+    tol: float
+    max_iter: int
+    kind = "surface"
+
+    def fit(self, tree: Tree, x: np.ndarray) -> SurfaceFit:
+        model, level = self.model, tree.depth
+        here = model.on_level(level)
+        part = _sample(self.points, level, model.depth)
+        weights = np.empty((len(part), 2), dtype=np.float32)
+        weights[:, 1] = part.area
+        weights[:, 0] = part.area / here.tolerance**2
+        observed = np.zeros((len(part), 1 + part.X.shape[1]), dtype=np.float32)
+        observed[:, 1:] = part.normals
+        equations = PointEquations(tree, model.order, part.X, weights, observed, x.dtype, self.points.axes)
+        options = {"tol": self.tol, "max_iter": self.max_iter, "reduction": _REDUCTION}
+        outcome = equations.solve_for(here.alpha, equations.right, x, **options)
+        return SurfaceFit(here, self.points, equations, x, outcome)
+
+    def marked(self, tree: Tree, fit: SurfaceFit) -> np.ndarray | None:
+        if tree.depth >= self.model.depth:
+            return None
+        return occupied_cells(tree, self.points.X[dense_enough(self.points, tree.depth + 1, self.model.depth)])
+
+    def bytes_needed(self, tree: Tree) -> int:
+        return int(tree.active.size * (_VECTORS * self.dtype.itemsize + 8) + _POINT_BYTES * len(self.points))
 
 
 def settle_normals(fit: SurfaceFit, X: np.ndarray, rounds: int, **options) -> SurfaceFit:
-    """Fit again with the directions of the function's own gradients at its points X for normals, so many times.
+    """Fit again with the directions of the function's own gradients at its points X for normals, ``rounds`` times.
 
     Each round lowers the energy plus sum_i a_i ((|grad f(x_i)| - 1)^2 + f(x_i)^2 / tolerance^2), which knows no normals
-    (seed 004, 4.4.2): for a given gradient its direction is the unit vector nearest to it.
+    [Walder 2008, 4.4.2]: for a given gradient its direction is the unit vector nearest to it.
     """
     for _ in range(rounds):
         slopes = fit.field().gradient(X)
@@ -141,41 +158,11 @@ def settle_normals(fit: SurfaceFit, X: np.ndarray, rounds: int, **options) -> Su
     return fit
 
 
-def bytes_needed(tree: Tree, n_points: int, dtype: np.dtype) -> int:
-    """An upper estimate of the memory that a fit on a tree takes, with its points."""
-    return int(tree.active.size * (_VECTORS * dtype.itemsize + 8) + _POINT_BYTES * n_points)
-
-
-def _check_memory(tree: Tree, n_points: int, dtype: np.dtype, limit: float | None) -> None:
-    needed, limit = bytes_needed(tree, n_points, dtype), limit or available_bytes()
-    if limit is not None and needed > limit:
-        raise NotEnoughMemoryError(
-            f"a surface of depth {tree.depth} with {tree.size} coefficients needs about {needed / 2**30:.2g} GiB, and "
-            f"{limit / 2**30:.2g} GiB are allowed: choose depth={tree.depth - 1} or less, thin the points, or raise "
-            "memory_limit."
-        )
-
-
 def dense_enough(points: OrientedPoints, level: int, depth: int) -> np.ndarray:
     """Points whose surroundings are sampled densely enough for functions of a level."""
     finest = 2.0**-level
     allowed = _LOCAL_SPARSITY * np.sqrt(np.median(points.spacing) ** 2) * 2.0 ** max(depth - level, 0)
     return points.spacing <= max(allowed, finest)
-
-
-def _fit_level(tree: Tree, points: OrientedPoints, model: Model, x: np.ndarray, *, tol: float, max_iter: int):
-    level = tree.depth
-    here = model.on_level(level)
-    part = _sample(points, level, model.depth)
-    d = points.X.shape[1]
-    weights = np.empty((len(part), 2), dtype=np.float32)
-    weights[:, 1] = part.area
-    weights[:, 0] = part.area / here.tolerance**2
-    observed = np.zeros((len(part), 1 + d), dtype=np.float32)
-    observed[:, 1:] = part.normals
-    equations = PointEquations(tree, model.order, part.X, weights, observed, x.dtype, points.axes)
-    outcome = equations.solve_for(here.alpha, equations.right, x, tol=tol, max_iter=max_iter, reduction=_REDUCTION)
-    return SurfaceFit(here, points, equations, x, outcome)
 
 
 def _sample(points: OrientedPoints, level: int, depth: int) -> OrientedPoints:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
 from scipy.spatial import cKDTree
 
+from .._base.saving import load_npz, save_npz
 from ..fields.field import Field
-from ..serialization import load_npz, save_npz
-from .attributes import FILLED, Neighbourhood, distance_and_spacing
-from .extraction import component_labels, extract
-from .implicit import Implicit, as_bounds
-from .mesh import Mesh
-from .trimming import smoothed, trimmed_faces
+from ..shapes.attributes import FILLED, Neighborhood, distance_and_spacing
+from ..shapes.extraction.marching import component_labels, extract
+from ..shapes.extraction.trimming import smoothed
+from ..shapes.implicit import Implicit, as_bounds
+from ..shapes.mesh import Mesh
+from .boundaries import BORDER, SMOOTHING, box_around, check_boundary, check_resolution, default_trim, trimmed
 
-_BORDER = 0.1  # of the longest side
 _MESH_CELLS = 64  # along the longest side, of the coarsest mesh by default
-_SMOOTHING = 10  # steps over the mesh, of what decides where an open surface ends
 _FEWEST = 10  # points that are looked at for what supports a moment
 _SUPPORTED = 0.05  # share of a component's vertices that must lie near data, or where data can have moved to
 _LEAST_SLOPE = 0.2
@@ -29,16 +29,30 @@ _LOOKS = 2000  # points of a frame whose motion is measured
 
 
 class MovingSurface:
-    """The zero set of a field in space and time.
+    """A surface that moves: the zero set of a field in space and time, as :func:`reconstruct_moving` makes it.
 
     Parameters
     ----------
     field : Field
         Of four coordinates, the last of which is time.
-    points : array (n, 3)
-    times : array (n,)
+    points, times : arrays (n, 3) and (n,)
     details : dict, optional
         What was given or chosen.
+
+    See Also
+    --------
+    Surface : One that does not move.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from seminorm.surfaces import reconstruct_moving
+    >>> ball = np.random.default_rng(0).standard_normal((200, 3))
+    >>> ball /= np.linalg.norm(ball, axis=1, keepdims=True)
+    >>> points, normals, times = np.concatenate([ball, ball + [2, 0, 0]]), np.tile(ball, (2, 1)), [0] * 200 + [1] * 200
+    >>> moving = reconstruct_moving(points, normals, times, depth=2, smoothness=0.1, tolerance=0.1)
+    >>> moving.at(1.0).inside([[2.0, 0.0, 0.0], [-0.5, 0.0, 0.0]]).tolist()
+    [True, False]
     """
 
     def __init__(self, field: Field, points: np.ndarray, times: np.ndarray, details: dict | None = None):
@@ -50,8 +64,8 @@ class MovingSurface:
             f"depth {self.field.depth}, {self.field.n_coef} coefficients>"
         )
 
-    def at(self, time: float) -> Implicit:
-        """The surface at a time: a shape in space, to be meshed, ray traced or combined with others."""
+    def at(self, time: float) -> Moment:
+        """The surface at a time that the field covers, some way beyond those of the data: a shape in space."""
         low, high = self.field.bounds
         if not (np.isfinite(time) and low[-1] <= time <= high[-1]):
             raise ValueError(
@@ -60,38 +74,38 @@ class MovingSurface:
             )
         return Moment(self, float(time))
 
-    def save(self, path) -> Path:
+    def save(self, path: str | PathLike[str]) -> Path:
         """Write the function to one npz file without pickle; :meth:`load` reads it."""
         content = {"points": self.points, "times": self.times, "details": self.details}
         return save_npz(path, {"type": "MovingSurface", **self.field.content(), **content})
 
     @classmethod
-    def load(cls, path) -> MovingSurface:
+    def load(cls, path: str | PathLike[str]) -> MovingSurface:
         """Read a moving surface written by :meth:`save`; no code of the file is run."""
         content = load_npz(path)
         if content.get("type") != "MovingSurface":
             raise ValueError(f"{path} does not hold a MovingSurface.")
-        field = Field.from_content(content, path)
-        return cls(field, content["points"], content["times"], content["details"])
+        return cls(Field.from_content(content, path), *(content[name] for name in ("points", "times", "details")))
 
 
 class Moment(Implicit):
-    """A moving surface at one time."""
+    """A moving surface at one time: what :meth:`MovingSurface.at` gives."""
+
+    resolution: float
 
     thread_safe = False
 
     def __init__(self, moving: MovingSurface, time: float):
         self.moving, self.time = moving, time
-        low, high = moving.points.min(axis=0), moving.points.max(axis=0)
-        self._longest = float((high - low).max())
-        self.bounds = low - _BORDER * self._longest, high + _BORDER * self._longest
+        self._longest = float(np.ptp(moving.points, axis=0).max())
+        self.bounds = box_around(moving.points, BORDER)
         box, depth = moving.field.tree.box, moving.field.depth
         self.resolution = float(moving.field.tree.spacing(depth) * box.scale[0])
 
     def __repr__(self):
         return f"<{self.moving!r} at time {self.time:.6g}>"
 
-    def mesh(
+    def mesh(  # type: ignore[override]  # knows its data, and takes other options than shapes without data
         self,
         resolution: float | None = None,
         *,
@@ -102,7 +116,7 @@ class Moment(Implicit):
         refine: int = 2,
         verbose: bool = False,
     ) -> Mesh:
-        """Triangles of the surface at this time.
+        """Triangles of the surface at this time; ``refine`` and ``verbose`` are as for :meth:`Surface.mesh`.
 
         Data are those of the time or, between two times of the data, of both. There the surface may be away from them
         by as much as it moves: its speed, known from the function, times the time to the farther of the two.
@@ -110,10 +124,9 @@ class Moment(Implicit):
         Parameters
         ----------
         resolution : float, optional
-            Side of the cells that the surface is cut into; by default half of the field's finest cells,
-            and at most a 64th of the longest side of the data.
-        bounds : pair of points, optional
-            Box in which to look; by default :attr:`bounds`, some way beyond the data of all times.
+            Side of the cells that the surface is cut into; by default half of the field's finest cells, and at most a
+            64th of the longest side of the data.
+        bounds : pair of points, optional, box in which to look; by default :attr:`bounds`, some way beyond all data
         boundary : "closed" or "open"
             "closed": at the border of the box, with a cap. "open": where the surface leaves the data; see ``trim``.
         trim : float, optional
@@ -121,48 +134,31 @@ class Moment(Implicit):
             times the distance of neighbouring data points there, but no less than the field's finest cells.
         keep_unsupported : bool
             Keep components that are not near any data.
-        refine : int
-            Newton steps that bring each vertex onto the surface.
-        verbose : bool
-            Show progress.
         """
-        if boundary not in _BOUNDARIES:
-            raise ValueError(f"boundary must be one of {', '.join(map(repr, _BOUNDARIES))}, got {boundary!r}.")
-        if trim is not None and boundary != "open":
-            raise ValueError(f"trim={trim!r} is for open surfaces: give boundary='open' with it, not {boundary!r}.")
-        if trim is not None and not (np.isfinite(trim) and trim > 0):
-            raise ValueError(f"trim must be a positive length, got {trim!r}.")
+        check_boundary(boundary, _BOUNDARIES, trim)
+        check_resolution(resolution)
         closed = boundary == "closed"
         mesh = self._extracted(resolution, bounds, closed=closed, refine=refine, verbose=verbose)
         if closed and keep_unsupported:
             return mesh
         points, wait = self._data()
-        distance, spacing = distance_and_spacing(Neighbourhood(points), mesh.vertices)
-        moved = smoothed(wait * self.speed(mesh.vertices), mesh.faces, _SMOOTHING)
+        distance, spacing = distance_and_spacing(Neighborhood(points), mesh.vertices)
+        moved = smoothed(wait * self.speed(mesh.vertices), mesh.faces, SMOOTHING)
         if not keep_unsupported:
             kept = _supported(mesh, distance <= np.maximum(FILLED * spacing, self.resolution) + moved)
             mesh, (distance, spacing, moved) = _kept(mesh, kept, distance, spacing, moved)
         if closed:
             return mesh
-        near = np.maximum(FILLED * smoothed(spacing, mesh.faces, _SMOOTHING), self.resolution) if trim is None else trim
-        limit = near + moved
-        kept = trimmed_faces(mesh.vertices, mesh.faces, distance > limit, limit)
-        if not kept.any():
-            raise ValueError(
-                f"trimming leaves nothing of the surface: data are {distance.min():.3g} or more away from it, and trim "
-                f"is {limit.min():.3g}. Give a larger trim."
-            )
-        return mesh.keep(kept)
+        near = default_trim(mesh, spacing, self.resolution) if trim is None else trim
+        return trimmed(mesh, distance, near + moved)
 
     def _extracted(self, resolution: float | None, bounds, **options) -> Mesh:
         if resolution is None:
             resolution = min(self.resolution / 2, self._longest / _MESH_CELLS)
-        if not (np.isfinite(resolution) and resolution > 0):
-            raise ValueError(f"resolution must be a positive length, got {resolution!r}.")
         return Mesh(*extract(self, as_bounds(self.bounds if bounds is None else bounds), resolution, scan=2, **options))
 
     def speed(self, X) -> np.ndarray:
-        """How fast the surface moves along its normal at places X (m, 3), in units of length a unit of time."""
+        """How fast the surface moves along its normal at places X (m, 3), in units of length per unit of time."""
         X = self._points(X)
         gradients = self.moving.field.jet(np.column_stack([X, np.full(len(X), self.time)]))[1]
         return np.abs(gradients[:, 3]) / np.maximum(np.linalg.norm(gradients[:, :3], axis=1), _LEAST_SLOPE)
@@ -190,14 +186,8 @@ def time_scale_of_motion(points: np.ndarray, normals: np.ndarray, times: np.ndar
 
     Smaller ones smooth the motion away, larger ones let every frame forget the others. The motion is the mean distance
     of points from the planes of the nearest points one frame later; noise counts as motion. All times together count at
-    least as the distance of neighbouring points.
-
-    Parameters
-    ----------
-    points, normals : array (n, 3)
-        The normals of unit length.
-    times : array (n,)
-        Points without frames, each with a time of its own, are put into groups of some 500.
+    least as the distance of neighbouring points. Points that each have a time of their own are put into groups of some
+    500.
     """
     frames = _frames(times)
     moments = np.array([times[rows].mean() for rows in frames])
@@ -217,10 +207,9 @@ def time_scale_of_motion(points: np.ndarray, normals: np.ndarray, times: np.ndar
 def _frames(times: np.ndarray) -> list[np.ndarray]:
     """Rows of the points of each time, earliest first, or of groups of points that follow each other."""
     order = np.argsort(times, kind="stable")
-    starts = np.flatnonzero(np.diff(times[order])) + 1
     if not _has_frames(times):
         return np.array_split(order, max(len(times) // _GROUP_POINTS, 2))
-    return np.split(order, starts)
+    return np.split(order, np.flatnonzero(np.diff(times[order])) + 1)
 
 
 def _has_frames(times: np.ndarray) -> bool:

@@ -1,232 +1,262 @@
-"""Points made ready: without invalid ones, duplicates and outliers, and thinned to an even spacing.
-
-What only leaves points out returns the rows it keeps: ``cloud[remove_outliers(cloud)]``.
-"""
+"""What every reconstruction begins with: valid points with unit normals, and lengths that are given or chosen."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from time import perf_counter
+from typing import Any
+
 import numpy as np
-from numba import get_num_threads
-from scipy.spatial import cKDTree
+from sklearn.utils import check_array
+from tqdm import tqdm
 
-from ..memory import require_memory
-from .cloud import PointCloud, as_cloud
+from .._base.warnings import warn_user
+from ..clouds.cloud import PointCloud, as_cloud
+from ..clouds.normals.estimation import estimate_normals
+from ..clouds.preparation import drop_invalid
+from ..fields.limits import DEEPEST_SURFACE
+from .boundaries import check_resolution
+from .fitting import Model
+from .sampling import OrientedPoints
+from .selection import ModelSelection, Trial
 
-_CHUNK = 2**17
-_MAD_TO_DEVIATION = 1.4826  # of a normal distribution
-_LEAST_DEVIATION = 0.2  # of logarithms of distances
-
-
-def drop_invalid(cloud) -> tuple[PointCloud, dict[str, int]]:
-    """Leave out points that have no place or no direction.
-
-    Returns
-    -------
-    cloud : PointCloud
-        Its coordinates are finite and its normals, if there are any, finite and not zero.
-    counts : dict
-        Number of points left out: "coordinates" for NaN or infinity in them, "normals" for what is left of NaN,
-        infinity or zero in the normals.
-
-    Examples
-    --------
-    >>> from seminorm.surfaces.preparation import drop_invalid
-    >>> drop_invalid([[0.0, 0.0, 0.0], [1.0, float("nan"), 0.0]])
-    (PointCloud(1 points), {'coordinates': 1, 'normals': 0})
-    """
-    cloud = as_cloud(cloud)
-    placed = np.isfinite(cloud.points).all(axis=1)
-    valid = placed
-    if cloud.normals is not None:
-        valid = placed & np.isfinite(cloud.normals).all(axis=1) & (cloud.normals != 0).any(axis=1)
-    n_placed, n_valid = int(placed.sum()), int(valid.sum())
-    counts = {"coordinates": len(cloud) - n_placed, "normals": n_placed - n_valid}
-    return (cloud if n_valid == len(cloud) else cloud[valid]), counts
+LARGE = 100_000  # points, above which order 2 is the default: it is as accurate there, and twice as fast
+_LEAST_POINTS = 10
+_POINTS_PER_CELL = 0.5, 1.0  # on the finest level, for few and for many points
+_FEW = 10_000  # points, for which one level more costs little
+_SPARSEST = 1 / 400  # points per cell, below which a given depth deserves a warning
+_ROW = " row"  # attribute that follows the points while invalid ones are dropped
 
 
-def remove_duplicates(cloud, tolerance: float = 0.0) -> np.ndarray:
-    """Rows of points that are no duplicates of earlier ones.
+@dataclass(frozen=True)
+class ReadyPoints:
+    """What is left of the input when it has been checked."""
 
-    Parameters
-    ----------
-    cloud : PointCloud, array (n, 3), or what ``as_cloud`` takes
-    tolerance : float
-        Points within this distance of an earlier point that is kept are duplicates; 0 for equal coordinates.
+    points: np.ndarray
+    normals: np.ndarray
+    columns: dict[str, np.ndarray]  # what was given per point: "confidence", "areas", "times"
+    attributes: dict[str, np.ndarray]  # colours and other numbers of the points
+    dropped: dict[str, int]  # how many points were left out, by reason
+    origin: str  # where the normals come from
 
-    Returns
-    -------
-    rows : int array
-        In increasing order.
-    """
-    points = as_cloud(cloud).points
-    if not (np.isfinite(tolerance) and tolerance >= 0):
-        raise ValueError(f"tolerance must be a distance, 0 or more, got {tolerance}.")
-    rows = np.sort(equal_rows(points)[0])
-    if tolerance == 0 or len(rows) < 2:
-        return rows
-    _require_finite(points)
-    tree = cKDTree(points[rows])
-    n_pairs = (int(tree.count_neighbors(tree, tolerance)) - len(rows)) // 2
-    require_memory(n_pairs * 100, f"comparing {n_pairs} pairs of points", "lower tolerance, or call thin first.")
-    pairs = tree.query_pairs(tolerance, output_type="ndarray")
-    pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
-    kept = [True] * len(rows)
-    for earlier, later in pairs.tolist():  # whether the earlier one stays is settled when its pairs begin
-        if kept[earlier]:
-            kept[later] = False
-    return rows[np.array(kept)]
-
-
-def thin(cloud, spacing: float) -> PointCloud:
-    """One point for each occupied cell of a grid: the mean of the points in it.
-
-    Normals are averaged and brought to length one, colours and attributes are averaged; where the normals cancel, and
-    for attributes that are whole numbers (classes, counts), the point nearest to the mean decides.
-
-    Parameters
-    ----------
-    cloud : PointCloud, array (n, 3), or what ``as_cloud`` takes
-    spacing : float
-        Side of the cells.
-
-    Returns
-    -------
-    PointCloud
-        Cells in the order in which the points first reach them.
-    """
-    cloud = as_cloud(cloud)
-    if not len(cloud):
-        return cloud
-    cell, n_cells = _cells(cloud.points, spacing)
-    counts = np.bincount(cell, minlength=n_cells)
-    origin = cloud.points.min(axis=0)
-    points = _means(cloud.points, cell, counts, origin)
-    nearest = _nearest(cloud.points, points, cell)
-    normals = cloud.normals
-    if normals is not None:
-        normals = _means(normals, cell, counts)
-        length = np.linalg.norm(normals, axis=1, keepdims=True)
-        cancelled = length[:, 0] < 1e-9
-        normals = normals / np.where(cancelled[:, None], 1.0, length)
-        normals[cancelled] = cloud.normals[nearest[cancelled]]
-    colors = None if cloud.colors is None else np.clip(_means(cloud.colors, cell, counts), 0.0, 1.0)
-    attributes = {
-        name: _means(values, cell, counts) if values.dtype.kind == "f" else values[nearest]
-        for name, values in cloud.attributes.items()
-    }
-    return PointCloud(points, normals, colors, attributes)
-
-
-def thin_rows(cloud, spacing: float) -> np.ndarray:
-    """Rows of one point for each occupied cell of a grid: the one nearest to the mean of the points in it."""
-    points = as_cloud(cloud).points
-    if not len(points):
-        return np.zeros(0, dtype=np.intp)
-    cell, n_cells = _cells(points, spacing)
-    means = _means(points, cell, np.bincount(cell, minlength=n_cells), points.min(axis=0))
-    return np.sort(_nearest(points, means, cell))
-
-
-def remove_outliers(cloud, neighbors: int = 16, threshold: float = 2.5) -> np.ndarray:
-    """Rows of points that are not far from all others.
-
-    A point is an outlier if the logarithm of the mean distance to its nearest neighbours exceeds the median of these
-    logarithms by more than ``threshold`` standard deviations, estimated from the median absolute deviation and taken as
-    0.2 at least, so that the borders of regular grids stay. Where the density of a scan varies by large
-    factors, thin it first: its sparse parts look like outliers.
-
-    Parameters
-    ----------
-    cloud : PointCloud, array (n, 3), or what ``as_cloud`` takes
-    neighbors : int
-    threshold : float
-
-    Returns
-    -------
-    rows : int array
-        In increasing order.
-    """
-    points = as_cloud(cloud).points
-    if int(neighbors) != neighbors or neighbors < 1:
-        raise ValueError(f"neighbors must be a whole number, 1 or more, got {neighbors}.")
-    if not threshold > 0:
-        raise ValueError(f"threshold must be positive, got {threshold}.")
-    _require_finite(points)
-    k = min(int(neighbors), len(points) - 1)
-    if k < 1:
-        return np.arange(len(points))
-    tree = cKDTree(points)
-    distance = np.empty(len(points))
-    for first in range(0, len(points), _CHUNK):
-        part = slice(first, first + _CHUNK)
-        found = tree.query(points[part], k=k + 1, workers=get_num_threads())[0]
-        distance[part] = found[:, 1:].mean(axis=1)
-    apart = distance > 0
-    if not apart.any():
-        return np.arange(len(points))
-    distance = np.log(np.where(apart, distance, distance[apart].min()))
-    median = np.median(distance)
-    deviation = max(_MAD_TO_DEVIATION * float(np.median(np.abs(distance - median))), _LEAST_DEVIATION)
-    return np.flatnonzero(distance <= median + threshold * deviation)
-
-
-def equal_rows(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Group equal rows of an array (n, k) of numbers.
-
-    Returns
-    -------
-    first : int array
-        First row of each group, in increasing order.
-    group : int array (n,)
-        Group of each row.
-    """
-    bits = np.ascontiguousarray(values + 0.0)  # -0.0 becomes 0.0
-    bits = bits.view(f"u{bits.dtype.itemsize}").astype(np.uint64)
-    key = np.zeros(len(bits), dtype=np.uint64)
-    for column in bits.T:
-        key = (key ^ column) * np.uint64(0x9E3779B97F4A7C15)
-        key ^= key >> np.uint64(29)
-    order = np.argsort(key, kind="stable")
-    differs = (bits[order[1:]] != bits[order[:-1]]).any(axis=1)
-    if (differs & (key[order[1:]] == key[order[:-1]])).any():  # two rows share a key by chance: compare them in full
-        order = np.lexsort(bits.T)
-        differs = (bits[order[1:]] != bits[order[:-1]]).any(axis=1)
-    group_sorted = np.concatenate([[0], np.cumsum(differs)]) if len(bits) else np.zeros(0, dtype=np.int64)
-    first = order[np.concatenate([[True], differs])] if len(bits) else np.zeros(0, dtype=np.intp)
-    by_appearance = np.argsort(first, kind="stable")
-    rank = np.empty(len(first), dtype=np.int64)
-    rank[by_appearance] = np.arange(len(first))
-    group = np.empty(len(bits), dtype=np.int64)
-    group[order] = rank[group_sorted]
-    return first[by_appearance], group
-
-
-def _cells(points: np.ndarray, spacing: float) -> tuple[np.ndarray, int]:
-    """Cell of each point, numbered in the order of their first points, and how many there are."""
-    if not (np.isfinite(spacing) and spacing > 0):
-        raise ValueError(f"spacing must be a positive length, got {spacing}.")
-    _require_finite(points)
-    first, cell = equal_rows(np.floor((points - points.min(axis=0)) / spacing))
-    return cell, len(first)
-
-
-def _means(values: np.ndarray, cell: np.ndarray, counts: np.ndarray, origin=0.0) -> np.ndarray:
-    """Mean of the values in each cell; sums are taken relative to the origin."""
-    columns = (values - origin).reshape(len(values), -1)
-    means = np.stack([np.bincount(cell, column, minlength=len(counts)) / counts for column in columns.T], axis=1)
-    return means.reshape(len(counts), *values.shape[1:]) + origin
-
-
-def _nearest(points: np.ndarray, means: np.ndarray, cell: np.ndarray) -> np.ndarray:
-    """Row of the point nearest to the mean of each cell, the first of equals."""
-    distance = np.einsum("ij,ij->i", points - means[cell], points - means[cell])
-    order = np.lexsort((distance, cell))
-    return order[np.concatenate([[True], np.diff(cell[order]) > 0])]
-
-
-def _require_finite(points: np.ndarray) -> None:
-    n_invalid = len(points) - int(np.isfinite(points).all(axis=1).sum())
-    if n_invalid:
-        raise ValueError(
-            f"{n_invalid} of {len(points)} points have NaN or infinite coordinates: call drop_invalid first."
+    @classmethod
+    def of(
+        cls,
+        points,
+        normals=None,
+        *,
+        confidence=None,
+        sensor=None,
+        columns: Mapping[str, np.ndarray | None] | None = None,
+        unit_normals: bool = True,
+        verbose: bool = False,
+    ) -> ReadyPoints:
+        """Check the points, estimate normals that are missing, and leave out what is not valid, with a warning."""
+        cloud, origin = _with_normals(as_cloud(points, normals), sensor, verbose)
+        assert cloud.normals is not None
+        found = {"confidence": _confidence(cloud.normals, confidence), **(columns or {})}
+        valid, dropped = drop_invalid(
+            PointCloud(cloud.points, cloud.normals, cloud.colors, {**cloud.attributes, _ROW: np.arange(len(cloud))})
         )
+        if sum(dropped.values()):
+            warn_user(
+                f"{sum(dropped.values())} of {len(cloud)} points were left out: {dropped['coordinates']} with NaN or "
+                f"infinity in the coordinates, {dropped['normals']} whose normal is zero or not finite."
+            )
+        attributes = dict(valid.attributes)
+        rows = attributes.pop(_ROW)
+        if valid.colors is not None:
+            attributes["colors"] = valid.colors
+        kept = {name: np.asarray(column)[rows] for name, column in found.items() if column is not None}
+        assert valid.normals is not None
+        directions = _unit(valid.normals) if unit_normals else valid.normals
+        return cls(valid.points, directions, kept, attributes, dropped, origin)
+
+    @classmethod
+    def of_arrays(
+        cls, points, normals, *, confidence, columns: Mapping[str, np.ndarray | None], unit_normals: bool
+    ) -> ReadyPoints:
+        """Points and normals in any dimension, all of which must be valid."""
+        points = check_array(points, dtype=np.float64, input_name="points")
+        normals = check_array(normals, dtype=np.float64, input_name="normals")
+        if normals.shape != points.shape:
+            raise ValueError(f"normals must have the shape of points, {points.shape}, got {normals.shape}.")
+        zero = np.flatnonzero(~normals.any(axis=1))
+        if len(zero):
+            raise ValueError(
+                f"normals must not be zero, and {len(zero)} of {len(normals)} are, the first in row {zero[0]}: leave "
+                "these points out."
+            )
+        found = {"confidence": _confidence(normals, confidence), **columns}
+        kept = {name: column for name, column in found.items() if column is not None}
+        return cls(points, _unit(normals) if unit_normals else normals, kept, {}, {}, "given")
+
+    def require_enough(self) -> None:
+        """Refuse too few points to choose anything from."""
+        n = len(self.points)
+        if n < _LEAST_POINTS:
+            raise ValueError(f"a surface needs at least {_LEAST_POINTS} valid points with normals, got {n}.")
+        if np.ptp(self.points, axis=0).max() == 0.0:
+            raise ValueError("all points are the same: a surface needs points that are apart.")
+
+    def weights(self) -> np.ndarray:
+        """The given areas times the confidence."""
+        return self.columns["areas"] * self.columns.get("confidence", 1.0)
+
+    def oriented(self) -> OrientedPoints:
+        """The points scaled, with the area that each stands for, given or estimated."""
+        oriented = OrientedPoints.prepare(self.points, self.normals, self.columns.get("confidence"))
+        if "areas" not in self.columns:
+            return oriented
+        return replace(oriented, area=self.weights() / oriented.size ** (self.points.shape[1] - 1))
+
+    def oriented_in_time(self, time_scale: float) -> OrientedPoints:
+        """The points scaled in space and time."""
+        points = np.column_stack([self.points, self.columns["times"]])
+        return OrientedPoints.prepare(points, self.normals, self.columns.get("confidence"), time_scale=time_scale)
+
+    def details(self) -> dict[str, Any]:
+        """For the details of the surface."""
+        return {"points": len(self.points), "dropped": self.dropped, "normals": self.origin}
+
+
+class StepClock:
+    """Seconds of the steps of a reconstruction."""
+
+    def __init__(self):
+        self.seconds: dict[str, float] = {}
+        self._last = perf_counter()
+
+    def lap(self, step: str) -> None:
+        """Count the time since the last lap for a step."""
+        now = perf_counter()
+        self.seconds[step], self._last = now - self._last, now
+
+
+def choose_model(
+    points: OrientedPoints,
+    order: int,
+    *,
+    smoothness: float | str = "auto",
+    tolerance: float | str = "auto",
+    depth: int | str = "auto",
+    resolution: float | None = None,
+    fast: bool = False,
+    verbose: bool = False,
+) -> tuple[Model, list[Trial]]:
+    """The model with the lengths and the depth that are given, the others chosen, and the trials that chose them."""
+    given = {"smoothness": smoothness, "tolerance": tolerance}
+    lengths = {name: length_or_auto(name, length) for name, length in given.items()}
+    deepest = _deepest_level(points, depth, resolution, fast)
+    fixed = not _is_auto(depth) or resolution is not None
+    with tqdm(desc="choosing the smoothness", disable=not verbose, leave=False) as bar:
+
+        def report(trial: Trial) -> None:
+            bar.set_postfix_str(f"depth {trial.model.depth}, smoothness {trial.model.smoothness * points.size:.3g}")
+            bar.update()
+
+        selection = ModelSelection(points, order, order, deepest, report, fixed_depth=fixed)
+        scaled = {name: None if length is None else length / points.size for name, length in lengths.items()}
+        return selection.search(**scaled), selection.trials
+
+
+def chosen(model: Model, points: OrientedPoints, trials: list[Trial]) -> dict[str, Any]:
+    """The model and the trials that led to it, in the units of the data."""
+    tried = []
+    for trial in trials:
+        score = {"score": trial.score, "distance": trial.distance * points.size, "angle": trial.angle}
+        tried.append({"depth": trial.model.depth, **_lengths(trial.model, points), **score})
+    return {"order": model.order, "depth": model.depth, **_lengths(model, points), "trials": tried}
+
+
+def length_or_auto(name: str, value: float | str) -> float | None:
+    """A positive length; None for "auto"."""
+    if _is_auto(value):
+        return None
+    if not (isinstance(value, Real) and 0 < float(value) < np.inf):
+        raise ValueError(f"{name} must be a positive length or 'auto', got {value!r}.")
+    return float(value)
+
+
+def _is_auto(value) -> bool:
+    return isinstance(value, str) and value == "auto"
+
+
+def _lengths(model: Model, points: OrientedPoints) -> dict[str, float]:
+    return {"smoothness": model.smoothness * points.size, "tolerance": float(model.tolerance * points.size)}
+
+
+def _unit(normals: np.ndarray) -> np.ndarray:
+    return normals / np.linalg.norm(normals, axis=1, keepdims=True)
+
+
+def _with_normals(cloud: PointCloud, sensor, verbose: bool) -> tuple[PointCloud, str]:
+    """The cloud with normals, its own or estimated ones, and where they come from."""
+    if cloud.normals is not None:
+        if sensor is not None:
+            raise ValueError("sensor orients normals that are estimated, and normals are given: leave out one of them.")
+        return cloud, "given"
+    if len(cloud) < _LEAST_POINTS:
+        raise ValueError(f"a surface needs at least {_LEAST_POINTS} points, got {len(cloud)}.")
+    estimated = estimate_normals(cloud, sensor=sensor, verbose=verbose)
+    if estimated.oriented == "consistent":
+        warn_user(
+            "the points do not show which side is the inside: the estimated normals agree with each other, "
+            "and all of them may be the wrong way round. Give sensor=, or normals; mesh(boundary='open') leaves out "
+            "what the points do not cover."
+        )
+    return estimated, f"estimated from {estimated.n_neighbors} neighbours, signs: {estimated.oriented}"
+
+
+def _confidence(normals: np.ndarray, confidence) -> np.ndarray | None:
+    if confidence is None:
+        return None
+    if isinstance(confidence, str):
+        if confidence != "normals":
+            raise ValueError(f"confidence must be one number per point or 'normals', got {confidence!r}.")
+        return np.linalg.norm(normals, axis=1)
+    return weight_per_point("confidence", confidence, len(normals))
+
+
+def weight_per_point(name: str, weights, n: int) -> np.ndarray:
+    """An array of n finite numbers, none negative and not all zero."""
+    weights = np.asarray(weights, dtype=float)
+    if weights.shape != (n,):
+        raise ValueError(f"{name} must have one number for each of the {n} points, got shape {weights.shape}.")
+    if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
+        raise ValueError(
+            f"{name} must be finite, not negative, and not all zero, got numbers from {weights.min():g} to "
+            f"{weights.max():g}."
+        )
+    return weights
+
+
+def automatic_depth(points: OrientedPoints) -> int:
+    """The level whose cells are about as wide as the points are apart."""
+    least = _POINTS_PER_CELL[len(points) > LARGE]
+    level = 2
+    while level < DEEPEST_SURFACE and points.points_per_cell(level + 1) >= least:
+        level += 1
+    return level + (len(points) < _FEW)
+
+
+def _deepest_level(points: OrientedPoints, depth: int | str, resolution: float | None, fast: bool) -> int:
+    if resolution is not None:
+        if not _is_auto(depth):
+            raise ValueError(f"give depth or resolution, not both: got depth={depth!r} and resolution={resolution!r}.")
+        check_resolution(resolution)
+        depth = max(int(np.ceil(np.log2(points.size / resolution) - 1e-9)), 1)
+    if _is_auto(depth):
+        return max(automatic_depth(points) - fast, 2)
+    if not (isinstance(depth, Integral) and 1 <= depth <= DEEPEST_SURFACE):
+        raise ValueError(f"depth must be 'auto' or a whole number from 1 to {DEEPEST_SURFACE}, got {depth!r}.")
+    level = int(depth)
+    if points.points_per_cell(level) < _SPARSEST:
+        apart = points.size / 2**level / np.sqrt(points.points_per_cell(level))
+        warn_user(
+            f"cells of depth {level} are {points.size / 2**level:.2g} wide, and points are about {apart:.2g} apart: "
+            "that takes long and shows no more than a few levels less."
+        )
+    return level

@@ -1,21 +1,19 @@
 """Choosing smoothness, tolerance and depth of a surface from points that were held out.
 
-A held-out point tells two things of a surface fitted without it: how far away it lies, and how far its normal turns
-from the gradient. The distance alone is deceived by noise (a surface full of folds is near to everything), the angle
-alone cares little for small shifts; the product of the two, each in its first power, has its minimum where the surface
-is best.
+A held-out point says two things about a surface fitted without it: how far away it lies, and how far its normal turns
+from the gradient. Noise deceives the distance alone (a surface full of folds is near to everything), and the angle
+alone hardly notices small shifts. The product of the two, each in its first power, has its minimum where the surface is
+best.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..fields.pointwise import PointEquations
 from .fitting import Model, SurfaceFit, fit_surface
-from .oriented import OrientedPoints
+from .sampling import OrientedPoints
 
 _SEED = 20211  # not a number that anybody would seed a sample with: the choice must not depend on it
 _WINDOWS = 3
@@ -34,34 +32,22 @@ _TOL = 0.02
 
 @dataclass(frozen=True)
 class Trial:
-    """A model and how well it foretold the points held out."""
+    """A model and how well it predicts the points that were held out."""
 
     model: Model
-    scale: float
-    score: float
-    distance: float
-    angle: float
+    scale: float  # the length that decides, in cells of level 0
+    score: float  # what is minimised
+    distance: float  # mean over the points
+    angle: float  # mean of one minus the cosine of the angle of the normals
 
 
-class Selection:
-    """A search for the best model of some points.
+class ModelSelection:
+    """A search for the best model of some points, or of a few compact windows of many.
 
     One length, the *scale*, decides: smoothness and tolerance are fixed multiples of it, and the basis is one level
-    finer. The first trials are at four times and twice the finest scale. If the finer one is better, the finest is
-    tried; if not, there is noise, and the search goes on to coarser scales as long as the score falls. Then come half
-    steps, and smaller tolerances.
-
-    Parameters
-    ----------
-    points : OrientedPoints
-        A few compact windows of them are used if there are many.
-    order, degree : int
-    deepest : int
-        The finest level; its cells are the finest scale.
-    report : callable, optional
-        Called with each trial.
-    fixed_depth : bool
-        Use the finest level whatever the scale.
+    finer, or the finest if that is fixed. The first trials are at four times and twice the finest scale, the cells of
+    the level ``deepest``. If the finer one is better, the finest is tried; if not, there is noise, and the search goes
+    on to coarser scales as long as the score falls. Then come half steps, and smaller tolerances.
     """
 
     def __init__(
@@ -86,16 +72,19 @@ class Selection:
         if smoothness is not None and tolerance is not None:
             return self._model(2.0**-self.deepest, _WEIGHTS[0], smoothness, tolerance)
         finest = 2.0**-self.deepest
-        given = {"smoothness": smoothness, "tolerance": tolerance}
-        best, other = (self._try(factor * finest, **given) for factor in (2 * _STEP, _STEP))
+
+        def attempt(scale: float, weight: float = _WEIGHTS[0]) -> Trial:
+            return self._try(self._model(scale, weight, smoothness, tolerance), scale)
+
+        best, other = (attempt(factor * finest) for factor in (2 * _STEP, _STEP))
         if other.score < best.score - _GAIN:
             best, other = other, best
-            trial = self._try(finest, **given)
+            trial = attempt(finest)
             if trial.score < best.score - _GAIN:
                 best, other = trial, best
         else:  # noise: the other way
             while best.scale < _COARSEST * finest:
-                trial = self._try(best.scale * _STEP, **given)
+                trial = attempt(best.scale * _STEP)
                 if trial.score > best.score - _GAIN:
                     other = min(other, trial, key=lambda trial: trial.score)
                     break
@@ -103,29 +92,28 @@ class Selection:
         if other.score - best.score < _CLOSE:
             for factor in (_STEP**-0.5, _STEP**0.5):
                 if best.scale * factor >= finest:
-                    trial = self._try(best.scale * factor, **given)
+                    trial = attempt(best.scale * factor)
                     if trial.score < best.score - _GAIN:
                         best = trial
                         break
         if tolerance is None:
             for weight in _WEIGHTS[1:]:
-                trial = self._try(best.scale, weight, **given)
+                trial = attempt(best.scale, weight)
                 if trial.score >= best.score:
                     break
                 best = trial
         return best.model
 
     def _model(self, scale: float, weight: float, smoothness: float | None, tolerance: float | None) -> Model:
-        depth = min(self.deepest, int(np.ceil(-np.log2(scale) - 1e-9)) + 1)
-        depth = self.deepest if self._fixed_depth else depth
+        finer = int(np.ceil(-np.log2(scale) - 1e-9)) + 1
+        depth = self.deepest if self._fixed_depth else min(self.deepest, finer)
         if smoothness is None:
             smoothness = scale * _ALPHA[self.order] ** (1.0 / (2 * self.order - 3))
         if tolerance is None:
             tolerance = scale / np.sqrt(weight)
         return Model(self.order, self.degree, smoothness, tolerance, depth)
 
-    def _try(self, scale: float, weight: float = _WEIGHTS[0], **given) -> Trial:
-        model = self._model(scale, weight, **given)
+    def _try(self, model: Model, scale: float) -> Trial:
         self._fit = fit_surface(self._training, model, start=self._fit, tol=_TOL)
         trial = Trial(model, scale, *held_out_errors(self._fit, self._test))
         self.trials.append(trial)
@@ -147,7 +135,7 @@ def held_out_errors(fit: SurfaceFit, test: OrientedPoints) -> tuple[float, float
     length = np.linalg.norm(reader.observed[:, 1:], axis=1)
     cosine = (values[:, 1:] * reader.observed[:, 1:]).sum(axis=1) / np.maximum(slope * length, 1e-12)
     angle = float(1.0 - cosine.mean())
-    tiny = np.finfo(np.float32).tiny
+    tiny = float(np.finfo(np.float32).tiny)
     return float(np.log(max(distance, tiny)) + _ANGLE * np.log(max(angle, tiny))), distance, angle
 
 
@@ -158,8 +146,8 @@ def windows(points: OrientedPoints) -> OrientedPoints:
         return points
     chosen = np.zeros(n, dtype=np.bool_)
     each = _WINDOW_POINTS // _WINDOWS
-    for centre in np.random.default_rng([_SEED, n]).choice(n, _WINDOWS, replace=False):
-        away = ((points.X - points.X[centre]) ** 2).sum(axis=1)
+    for center in np.random.default_rng([_SEED, n]).choice(n, _WINDOWS, replace=False):
+        away = ((points.X - points.X[center]) ** 2).sum(axis=1)
         away[chosen] = np.inf
         chosen[np.argpartition(away, each)[:each]] = True
-    return replace(points[chosen])
+    return points[chosen]

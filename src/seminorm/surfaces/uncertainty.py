@@ -1,8 +1,7 @@
-"""How uncertain the place of a surface is: random draws from the posterior of its function."""
-
-from __future__ import annotations
+"""The uncertainty of the place of a surface: random draws from the posterior of its function."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import brentq
@@ -10,10 +9,9 @@ from scipy.optimize import brentq
 from ..fields.field import Field
 from ..fields.pointwise import LocalEnergy, PointEquations
 from ..fields.posterior import energy_noise
-from ..fields.system import collapse, gather
-from ..fields.threads import dot
+from ..fields.system import collapse, dot, gather
 from ..fields.tree import Tree
-from .attributes import Neighbourhood, gradient_length
+from ..shapes.attributes import Neighborhood
 
 _DRAWS = 10
 _MOST_FUNCTIONS = 60_000
@@ -22,52 +20,76 @@ _TOL = 3e-2
 _MAX_ITER = 100
 
 
-def place_deviation(surface, data: Neighbourhood, X: np.ndarray) -> np.ndarray:
-    """Standard deviation of the surface along its normal at places X on it.
+@dataclass(frozen=True)
+class FitModel:
+    """What a surface was fitted with, in the units of the data: all that its posterior needs besides the data.
+
+    Attributes
+    ----------
+    order, smoothness : int, float
+        Of the semi-norm, and the length below which details are smoothed away.
+    tolerance : float
+        Distance from a point that weighs as much as a normal that is wrong by one radian.
+    area : float, optional
+        Of all points together; left out, that of their neighbourhoods.
+
+    See Also
+    --------
+    reconstruct
+
+    Examples
+    --------
+    >>> from seminorm.surfaces import FitModel
+    >>> FitModel(order=3, smoothness=0.1, tolerance=0.02)
+    FitModel(order=3, smoothness=0.1, tolerance=0.02, area=None)
+    """
+
+    order: int
+    smoothness: float
+    tolerance: float
+    area: float | None = None
+
+
+def place_deviation(
+    field: Field,
+    points: np.ndarray,
+    normals: np.ndarray | None,
+    model: FitModel,
+    X: np.ndarray,
+    data: Neighborhood | None = None,
+) -> np.ndarray:
+    """Standard deviation (m,) of a surface along its normal at places X (m, 3) on it, in the units of the data.
 
     The function f of a surface is the mean of a Gaussian process: its prior belongs to the semi-norm, and points and
     normals have noise of the variances that their weights stand for, up to a common factor that is estimated from the
-    residuals and the semi-norm together (restricted maximum likelihood). The deviation of the place is that of f
-    divided by |grad f|. It is estimated from ten random draws, so it varies by some 20 % of itself.
+    residuals and the semi-norm together (restricted maximum likelihood); without normals, these are taken to fit as
+    well as the points. The deviation of the place is that of f divided by |grad f|. It is estimated from ten random
+    draws, so it varies by some 20 % of itself.
 
-    The draws live on the levels of the basis that have together at most 60 000 functions, and see at most 50 000
-    points with the weight of all. Where the cells of these levels are wider than the details of the fit, by a factor c,
-    the values get weights smaller by c**2: a wide function is then as uncertain as a narrow one is with the fewer
-    points that it has. There the deviation comes out too large rather than too small, by up to a half; holes
-    narrower than the cells are not seen. What no draw knows are outliers and features that were not sampled.
-
-    Parameters
-    ----------
-    surface : Surface
-        Its ``details`` hold the order, smoothness and normal_weight of the fit.
-    data : Neighbourhood
-        Of the points of the surface.
-    X : array (n, 3)
+    The draws live on the levels of the basis that have together at most 60 000 functions, and see at most 50 000 points
+    with the weight of all. Where the cells of these levels are wider than the details of the fit, by a factor c, the
+    values get weights smaller by c**2: a wide function is then as uncertain as a narrow one is with the fewer points
+    that it has. There the deviation comes out too large rather than too small, by up to a half; holes narrower than the
+    cells are not seen. No draw knows of outliers, or of features that were not sampled.
     """
-    if not surface.on_grid:
-        raise ValueError("the uncertainty of an exact surface is not known: reconstruct it with exact=False.")
-    details = surface.details
-    missing = [name for name in ("order", "smoothness", "normal_weight") if name not in details]
-    if missing:
-        raise ValueError(
-            f"the uncertainty needs {', '.join(missing)} in the details of the surface; reconstruct puts them there."
-        )
-    field, d = surface.field, surface.dimension
+    data = Neighborhood(points) if data is None else data
     size = float(field.tree.box.scale[0])
-    alpha = (details["smoothness"] / size) ** (2 * details["order"] - d)
-    tolerance = details["normal_weight"] / size
-    rows = np.random.default_rng(0).permutation(len(surface.points))[:_MOST_POINTS]
+    alpha = (model.smoothness / size) ** (2 * model.order - field.dimension)
+    tolerance = model.tolerance / size
+    rows = np.random.default_rng(0).permutation(len(points))[:_MOST_POINTS]
     area = (data.spacing(rows) / size) ** 2
-    area *= details["area"] / size**2 / area.sum() if "area" in details else len(surface.points) / len(rows)
-    scale = _noise_scale(surface, rows, area, alpha, tolerance, size)
+    area *= len(points) / len(rows) if model.area is None else model.area / size**2 / area.sum()
+    targets = None if normals is None else normals[rows]
+    squared = _smallest(field, points[rows], targets, area, alpha, tolerance)
+    scale = squared / ((1 + field.dimension) * len(points))
     tree = _coarse_tree(field.tree)
-    detail = max(2.0**-field.depth, _detail(alpha, tolerance, details["order"]))
+    detail = max(2.0**-field.depth, _detail(alpha, tolerance, model.order))
     wider = max(2.0**-tree.depth / detail, 1.0)
     weights = np.stack([area / (tolerance * wider) ** 2, area], axis=1)
     squares = np.zeros(len(X))
-    for draw in _draws(tree, details["order"], alpha, tree.box.coordinates(surface.points[rows]), weights):
+    for draw in _draws(tree, model.order, alpha, tree.box.coordinates(points[rows]), weights):
         squares += draw(X) ** 2
-    slopes = np.maximum(gradient_length(surface, X), np.finfo(float).tiny)
+    slopes = np.maximum(np.linalg.norm(field.jet(X)[1], axis=1), np.finfo(float).tiny)
     return size * np.sqrt(scale * squares / _DRAWS) / slopes
 
 
@@ -90,31 +112,22 @@ def _detail(alpha: float, tolerance: float, order: int) -> float:
     return float(np.pi / np.exp(brentq(excess, -50.0, 50.0)))
 
 
-def _noise_scale(surface, rows, area, alpha: float, tolerance: float, size: float) -> float:
-    """Variance of an observation of weight one: what is minimised, divided by the number of observations.
-
-    Without normals they are taken to fit as well as the points, a component.
-    """
-    values, gradients = surface.field.jet(surface.points[rows])
+def _smallest(field: Field, points, normals, area, alpha: float, tolerance: float) -> float:
+    """What the field minimises, in cells of level 0; per observation, the variance of one of weight one."""
+    size = float(field.tree.box.scale[0])
+    values, gradients = field.jet(points)
     of_points = float((area * (values / size / tolerance) ** 2).sum())
-    d = surface.dimension
-    if surface.normals is None:
-        of_normals = d * of_points
-    else:
-        of_normals = float((area[:, None] * (gradients - surface.normals[rows]) ** 2).sum())
-    coef = surface.field.coef
-    image = np.zeros_like(coef)
-    LocalEnergy(surface.field.tree, surface.field.order).add(coef, 1.0, image)
-    energy = max(dot(coef, image), 0.0) / size**2  # in single precision: that of a quadratic may come out below 0
-    return (of_points + of_normals + alpha * energy) / ((1 + d) * len(surface.points))
+    of_normals = field.dimension * of_points
+    if normals is not None:
+        of_normals = float((area[:, None] * (gradients - normals) ** 2).sum())
+    image = np.zeros_like(field.coef)
+    LocalEnergy(field.tree, field.order).add(field.coef, 1.0, image)
+    energy = max(dot(field.coef, image), 0.0) / size**2  # in single precision: that of a quadratic may be below 0
+    return of_points + of_normals + alpha * energy
 
 
 def _draws(tree: Tree, order: int, alpha: float, points: np.ndarray, weights: np.ndarray) -> Iterator[Field]:
-    """Fields from the posterior, minus its mean, with unit variance of an observation of weight one.
-
-    They solve the equations for noise whose covariance is their matrix: that of the data is made point by point, that
-    of the energy cell by cell.
-    """
+    """Fields from the posterior, minus its mean, for unit noise of an observation of weight one."""
     rng = np.random.default_rng(1)
     shape = len(points), 1 + points.shape[1]
     precision = np.float64 if order > 2 else np.float32

@@ -1,21 +1,5 @@
 """Distances of patterns that know which differences do not matter."""
 
-from ..._lazy import lazy_names
+from ..._base.lazy import lazy_exports
 
-_HOMES = {
-    "Distance": "base",
-    "Euclidean": "euclidean",
-    "MinimumDistance": "minimum",
-    "TangentDistance": "tangent",
-    "ImageDistortion": "distortion",
-    "DTW": "warping",
-    "Frechet": "warping",
-    "SubspaceDistance": "subspace",
-    "PointSetDistance": "point_sets",
-    "CompiledDistance": "compiled",
-    "all_distances": "registry",
-    "distance": "registry",
-}
-
-__all__ = list(_HOMES)
-__getattr__, __dir__ = lazy_names(__name__, _HOMES)
+__getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -1,7 +1,6 @@
 """Distances that users write as Numba functions."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -9,8 +8,7 @@ from numba import njit, prange
 from numba.core.errors import NumbaError
 from numba.extending import is_jitted
 
-from ._tiles import require_equal_patterns
-from .base import Distance
+from .base import Distance, require_equal_patterns
 from .warping import balanced
 
 _PAIRS_AT_ONCE = 1 << 18
@@ -18,16 +16,20 @@ _ASYMMETRY = 1e-9
 
 
 class CompiledDistance(Distance):
-    """A distance given by a function of two patterns that Numba can compile.
+    """A distance given by your own function of two patterns, compiled by Numba.
 
-    It is compiled together with the loop over all pairs, once for each function in a process, and the loop runs on all
-    of Numba's threads. The function must be symmetric, not negative, and zero between equal patterns: for a
-    matrix of patterns among themselves half of the pairs are computed and the diagonal is zero.
+    Numba compiles the function with the loop over all pairs, once per function and process, so it must be written in
+    the part of Python and NumPy that Numba understands. The loop runs on all of Numba's threads. The function must be
+    symmetric, not negative, and zero between equal patterns: of distances to one another only half are computed.
 
     Parameters
     ----------
     function : callable
-        Of two arrays (d,), returns a number: a plain Python function, or one under ``numba.njit``.
+        Maps two arrays (d,) of float64 to a number: a plain function that Numba can compile, or one under ``njit``.
+
+    See Also
+    --------
+    Distance : The base class, for distances that are not functions of one pair at a time.
 
     Examples
     --------
@@ -40,7 +42,7 @@ class CompiledDistance(Distance):
            [3., 0.]])
     """
 
-    def __init__(self, function):
+    def __init__(self, function: Callable[[np.ndarray, np.ndarray], float]):
         self.function = function
 
     def _pairwise(self, X: np.ndarray, Y: np.ndarray | None) -> np.ndarray:
@@ -63,17 +65,16 @@ class CompiledDistance(Distance):
                 f"Numba cannot compile the distance {_name(self.function)}: it must take two arrays of float64 and "
                 "return a number (numba.njit(function)(X[0], X[1]) shows the error by itself)."
             ) from error
-        for i in range(len(X)):
-            wrong = np.flatnonzero(~((out[i] >= 0) & np.isfinite(out[i])))
-            if len(wrong):
-                j = int(wrong[0])
-                raise ValueError(
-                    f"the distance {_name(self.function)} of X[{i}] and {'X' if Y is None else 'Y'}[{j}] is "
-                    f"{out[i, j]}: distances must be finite and not negative."
-                )
+        wrong = ~((out >= 0) & np.isfinite(out))
+        if wrong.any():
+            i, j = np.argwhere(wrong)[0]
+            raise ValueError(
+                f"the distance {_name(self.function)} of X[{i}] and {'X' if Y is None else 'Y'}[{j}] is {out[i, j]}: "
+                "distances must be finite and not negative."
+            )
         return out
 
-    def _check_symmetry(self, loop, X, out) -> None:
+    def _check_symmetry(self, loop: Callable, X: np.ndarray, out: np.ndarray) -> None:
         """Whether the first and the last pattern have the same distance both ways."""
         if len(X) < 2:
             return
@@ -82,16 +83,16 @@ class CompiledDistance(Distance):
         if abs(back[0, 0] - out[-1, 0]) > _ASYMMETRY * max(abs(back[0, 0]), abs(out[-1, 0])):
             raise ValueError(
                 f"the distance {_name(self.function)} is not symmetric: from X[0] to X[{len(X) - 1}] it is "
-                f"{back[0, 0]}, the other way {out[-1, 0]}. Use for instance the mean of both."
+                f"{back[0, 0]}, the other way {out[-1, 0]}. Use, for instance, the mean of both."
             )
 
 
-def _name(function) -> str:
+def _name(function: Callable) -> str:
     return getattr(function, "__name__", repr(function))
 
 
 @lru_cache(maxsize=64)
-def _loop(function):
+def _loop(function: Callable) -> Callable:
     """The loop over pairs, specialised for the function."""
     distance = function if is_jitted(function) else njit(function)
 

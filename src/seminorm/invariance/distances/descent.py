@@ -1,9 +1,8 @@
 """Newton's method for the transformations that bring two patterns closest, on many pairs at once.
 
-The unknowns are the continuous parameters in units of the extent, so that a set of transformations that is no group is
-the box [-1, 1]; parameters of finite lists stay where they are. Minimised is |r|^2 / 2, or |r| + weight * Omega where
-moving has its price; |r| has a kink where the patterns meet, so it is replaced by the parabola |r|^2 / (2 |r_now|) that
-touches it from above, and every step goes down.
+The unknowns are the continuous parameters in units of the extent, in the box [-1, 1] unless the set is a group. The
+objective is |r|^2 / 2, or |r| + weight * Omega if moving has a cost. |r| has a kink where the patterns meet, so the
+parabola |r|^2 / (2 |r_now|) replaces it, which touches it from above: every step goes down.
 """
 
 from __future__ import annotations
@@ -35,52 +34,55 @@ class Sides(NamedTuple):
 BOTH, SECOND, SHARED = Sides(True, False), Sides(False, False), Sides(True, True)
 
 
-def parts(transformation: Transformation) -> tuple[Transformation, ...]:
-    """What a composition is made of; the set itself if it is none."""
-    return getattr(transformation, "parts", (transformation,))
-
-
 def extents(transformation: Transformation) -> np.ndarray:
     """Half-widths (p,) of all parameters, 0 for those of finite lists."""
-    sets = parts(transformation)
+    sets = transformation.parts
     return np.concatenate([np.zeros(part.n_parameters) if part.extent is None else part.extent for part in sets])
 
 
-def descend(transformation, weight: float, sides: Sides, X, Y, rows, columns, starts, values) -> np.ndarray:
-    """The smallest values found for the pairs (X[rows], Y[columns]) from their parameters ``starts``, those of X and of
-    Y; never above ``values``.
-    """
-    result = np.array(values)
-    p = int((extents(transformation) > 0).sum())
-    numbers = (2 + 2 * p + p * (p - 1)) * X.shape[1] * (1 + sides.first_moves)
-    for block in np.array_split(np.arange(len(rows)), max(1, -(-len(rows) * numbers // _PAIR_NUMBERS))):
+def descend(pairs: Pairs, values: np.ndarray) -> np.ndarray:
+    """The smallest values found for the pairs from where they start, never above ``values``."""
+    result, n = np.array(values), len(values)
+    numbers = (2 + 2 * pairs.p + pairs.p * (pairs.p - 1)) * pairs.X.shape[1] * (1 + pairs.sides.first_moves)
+    for block in np.array_split(np.arange(n), max(1, -(-n * numbers // _PAIR_NUMBERS))):
         if len(block):
-            first, second = starts[0][block], starts[1][block]
-            problem = _Pairs(transformation, weight, sides, X, Y, rows[block], columns[block], first, second)
-            result[block] = np.minimum(result[block], _newton(problem))
+            result[block] = np.minimum(result[block], _newton(pairs.subset(block)))
     return result
 
 
-class _Pairs:
-    """The objective of each of N pairs, as a function of its unknowns (N, q)."""
+class Pairs:
+    """The objective of each of N pairs (X[rows], Y[columns]), as a function of its unknowns (N, q)."""
 
-    def __init__(self, transformation, weight, sides, X, Y, rows, columns, first, second):
+    def __init__(
+        self,
+        transformation: Transformation,
+        weight: float,
+        sides: Sides,
+        X: np.ndarray,
+        Y: np.ndarray,
+        rows: np.ndarray,
+        columns: np.ndarray,
+        first: np.ndarray,
+        second: np.ndarray,
+    ):
         self.T, self.weight, self.sides = transformation, weight, sides
         self.X, self.Y, self.rows, self.columns = X, Y, rows, columns
         self.first, self.second = first, second
         width = extents(transformation)
         self.moving = width > 0
         self.p = int(self.moving.sum())
-        closed = np.concatenate([np.full(part.n_parameters, not part.is_group) for part in parts(transformation)])
+        closed = np.concatenate([np.full(part.n_parameters, not part.is_group) for part in transformation.parts])
         self.bound = np.where(np.isfinite(width) & closed, 1.0, np.inf)[self.moving]
         self.width = np.where(np.isfinite(width), width, 1.0)[self.moving]
         self.origin = transformation.identity[self.moving]
 
-    def subset(self, kept) -> _Pairs:
+    def subset(self, kept: np.ndarray) -> Pairs:
+        """The pairs with the given numbers, or under the given mask."""
         arrays = (self.rows, self.columns, self.first, self.second)
-        return _Pairs(self.T, self.weight, self.sides, self.X, self.Y, *(array[kept] for array in arrays))
+        return Pairs(self.T, self.weight, self.sides, self.X, self.Y, *(array[kept] for array in arrays))
 
     def start(self) -> np.ndarray:
+        """The unknowns (N, q) to start from."""
         first, second = ((side[:, self.moving] - self.origin) / self.width for side in (self.first, self.second))
         return np.hstack([first, second]) if self.sides == BOTH else second
 
@@ -118,38 +120,39 @@ class _Pairs:
         return _differences(values, u.shape[1], _COST_STEP)
 
     def scale(self) -> np.ndarray:
-        """Squared sizes (N,) of the patterns, which rounding errors go with."""
+        """Squared sizes (N,) of the patterns, the scale of rounding errors."""
         return (self.X**2).sum(axis=1)[self.rows] + (self.Y**2).sum(axis=1)[self.columns]
 
-    def _split(self, u):
+    def _split(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return (u[:, : self.p], u[:, self.p :]) if self.sides == BOTH else (u, u)
 
-    def _parameters(self, start, u, moves: bool = True) -> np.ndarray:
+    def _parameters(self, start: np.ndarray, u: np.ndarray, moves: bool = True) -> np.ndarray:
         """Parameters (N, S, p) for the unknowns (N, S, q) of one side."""
         parameters = np.repeat(start[:, None], u.shape[1], axis=1)
         if moves:
             parameters[:, :, self.moving] = self.origin + u * self.width
         return parameters
 
-    def _side(self, patterns, which, start, u, residual):
-        centre = np.clip(u, -self.bound + _STEP, self.bound - _STEP)
-        parameters = self._parameters(start, centre[:, None] + _STEP * _stencil(self.p))
+    def _side(
+        self, patterns: np.ndarray, which: np.ndarray, start: np.ndarray, u: np.ndarray, residual: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Derivatives of one side, and their second derivatives times the residuals."""
+        center = np.clip(u, -self.bound + _STEP, self.bound - _STEP)
+        parameters = self._parameters(start, center[:, None] + _STEP * _stencil(self.p))
         first, second = _differences(self._moved(patterns, which, parameters), self.p, _STEP)
         return first, np.einsum("nijd,nd->nij", second, residual)
 
-    def _moved(self, patterns, which, parameters) -> np.ndarray:
-        """Patterns[which] under their own S transformations each: (N, S, d)."""
+    def _moved(self, patterns: np.ndarray, which: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+        """Patterns[which], each under its own S transformations: (N, S, d)."""
         order = np.argsort(which, kind="stable")
-        result = None
+        result = np.empty((*parameters.shape[:2], self.T.transformed_size(patterns.shape[1])))
         for run in np.split(order, np.flatnonzero(np.diff(which[order])) + 1):
             index = which[run[0]]
             moved = self.T._apply(patterns[index : index + 1], parameters[run].reshape(-1, parameters.shape[2]))
-            if result is None:
-                result = np.empty(parameters.shape[:2] + moved.shape[2:])
             result[run] = moved.reshape(len(run), *result.shape[1:])
         return result
 
-    def _cost(self, u) -> np.ndarray:
+    def _cost(self, u: np.ndarray) -> np.ndarray:
         first, second = self._split(u)
         first = self._parameters(self.first, first[:, None], self.sides.first_moves)[:, 0]
         return _cost_of_pairs(self.T, first, self._parameters(self.second, second[:, None])[:, 0])
@@ -157,7 +160,7 @@ class _Pairs:
 
 def _cost_of_pairs(transformation: Transformation, first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Omega(first[i], second[i]), (N,)."""
-    sets, result, start = parts(transformation), np.zeros(len(first)), 0
+    sets, result, start = transformation.parts, np.zeros(len(first)), 0
     if len(sets) > 1:
         for part in sets:
             columns = slice(start, start + part.n_parameters)
@@ -172,7 +175,7 @@ def _cost_of_pairs(transformation: Transformation, first: np.ndarray, second: np
     return result
 
 
-def _newton(problem: _Pairs) -> np.ndarray:
+def _newton(problem: Pairs) -> np.ndarray:
     """Damped Newton steps, each pair with its own damping, until none gains anything; the smallest distances."""
     u, bounds = problem.start(), problem.bounds()
     residual, value = problem.value(u)
@@ -197,7 +200,7 @@ def _newton(problem: _Pairs) -> np.ndarray:
     return np.sqrt(result) if problem.weight == 0 else result
 
 
-def _step(problem: _Pairs, u, residual, damping) -> tuple[np.ndarray, np.ndarray]:
+def _step(problem: Pairs, u: np.ndarray, residual: np.ndarray, damping: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The step of every pair and the gain that it promises."""
     jacobian, curvature = problem.slopes(u, residual)
     gradient = np.einsum("nid,nd->ni", jacobian, residual)
@@ -229,11 +232,11 @@ def _stencil(p: int) -> np.ndarray:
 
 def _differences(values: np.ndarray, p: int, step: float) -> tuple[np.ndarray, np.ndarray]:
     """First (N, p, ...) and second derivatives (N, p, p, ...) from values (N, S, ...) on the stencil."""
-    centre, plus, minus = values[:, :1], values[:, 1 : p + 1], values[:, p + 1 : 2 * p + 1]
+    center, plus, minus = values[:, :1], values[:, 1 : p + 1], values[:, p + 1 : 2 * p + 1]
     first = (plus - minus) / (2.0 * step)
     second = np.empty((len(values), p, p) + values.shape[2:])
     index = np.arange(p)
-    second[:, index, index] = (plus - 2.0 * centre + minus) / step**2
+    second[:, index, index] = (plus - 2.0 * center + minus) / step**2
     count = p * (p - 1) // 2
     for k, (a, b) in enumerate(combinations(range(p), 2)):
         diagonal = values[:, 2 * p + 1 + k] + values[:, 2 * p + 1 + count + k]

@@ -1,12 +1,11 @@
 """The image distortion distance: every pixel may move a little, on its own."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.ndimage import correlate1d
 
-from ._distortion_numba import LANES, cross_distances
-from .images import ImageDistance
+from ..transformations.grids import checked_shape
+from ._distortion_loops import LANES, cross_distances
+from .base import ImageDistance, require_equal_patterns
 
 _SLOPE, _SMOOTH = (-0.5, 0.0, 0.5), (0.25, 0.5, 0.25)  # Sobel's filter, along an axis and across it
 
@@ -14,21 +13,24 @@ _SLOPE, _SMOOTH = (-0.5, 0.0, 0.5), (0.25, 0.5, 0.25)  # Sobel's filter, along a
 class ImageDistortion(ImageDistance):
     """How well two images agree if every pixel may look for its counterpart nearby.
 
-    Each pixel is compared, with the pixels around it, to all places within ``reach`` of its own in the other image, and
-    the best agreement counts; the squared disagreements are summed over the pixels and averaged over both directions,
-    and the distance is the root of that. Local gradients with some context do best on handwritten digits. The triangle
-    inequality does not hold.
+    Each pixel, with its surroundings, is compared to all places within ``reach`` in the other image, and the best
+    agreement counts. The distance is the root of the squared differences, summed over the pixels and averaged over both
+    directions. Gradients with some context work best on handwritten digits. The triangle inequality does not hold.
 
     Parameters
     ----------
     shape : (height, width)
-        Of the images, that come as rows of height * width numbers or as (n, height, width).
+        Of the images, which are given as rows of pixels or as (n, height, width).
     reach : int
         The largest displacement of a pixel along an axis.
     context : int
-        How many pixels around it, to each side, are compared together.
+        How many pixels to each side are compared together with a pixel.
     gradients : bool
-        Compare local gradients (Sobel's) instead of grey values.
+        Compare local gradients (Sobel's filter) instead of grey values.
+
+    See Also
+    --------
+    TangentDistance : The whole image moves, to first order.
 
     Examples
     --------
@@ -36,18 +38,15 @@ class ImageDistortion(ImageDistance):
     >>> from seminorm.invariance import ImageDistortion
     >>> image = np.zeros((1, 12, 12))
     >>> image[0, 5:7, 4:7] = 1.0
-    >>> d = ImageDistortion((12, 12))
-    >>> float(d.pairwise(image, np.roll(image, 1, axis=2))[0, 0])
-    0.0
+    >>> ImageDistortion((12, 12)).pairwise(image, np.roll(image, 1, axis=2))
+    array([[0.]])
     """
 
-    def __init__(self, shape=None, reach: int = 2, context: int = 1, gradients: bool = True):
-        self.shape = shape
-        self.reach = reach
-        self.context = context
-        self.gradients = gradients
+    def __init__(self, shape: tuple[int, int] | None = None, reach: int = 2, context: int = 1, gradients: bool = True):
+        self.shape, self.reach, self.context, self.gradients = shape, reach, context, gradients
 
-    def _pairwise(self, X, Y):
+    def _pairwise(self, X: np.ndarray, Y: np.ndarray | None) -> np.ndarray:
+        require_equal_patterns(X, Y)
         for name in ("reach", "context"):
             value = getattr(self, name)
             if not (isinstance(value, (int, np.integer)) and value >= 0):
@@ -62,7 +61,7 @@ class ImageDistortion(ImageDistance):
 
     def _channels(self, X: np.ndarray) -> np.ndarray:
         """What is compared, with a border of zeros: (n, channels, h, w)."""
-        images = X.reshape(-1, *self.shape)
+        images = X.reshape(-1, *checked_shape(self.shape))
         border = self.reach + self.context
         images = np.pad(images, ((0, 0), (border, border), (border, border)))
         if not self.gradients:
@@ -75,7 +74,7 @@ class ImageDistortion(ImageDistance):
 
 
 def _side_by_side(images: np.ndarray) -> np.ndarray:
-    """Images (n, ...) in blocks of sixteen that take turns along the rows, filled up with zeros."""
+    """Images (n, ...) in blocks of sixteen, interleaved along the rows and filled up with zeros."""
     blocks = -(-len(images) // LANES)
     filled = np.zeros((blocks * LANES, *images.shape[1:]), dtype=images.dtype)
     filled[: len(images)] = images

@@ -1,20 +1,22 @@
 """Distances of point sets under rigid motion."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from itertools import permutations, product
 from numbers import Integral
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
-from ._tiles import require_equal_patterns, tiled
-from .base import Distance
+from .base import Distance, distance_matrix, require_equal_patterns
 
 _CANCELLATION = 1e-3
 _ANGLES = 12
 _ROUNDS = 100
+
+#: the distances in a slice of rows and a slice of columns
+TileOf = Callable[[slice, slice], np.ndarray]
 
 
 class PointSetDistance(Distance):
@@ -22,22 +24,24 @@ class PointSetDistance(Distance):
 
     .. math:: d(x, y)^2 = \min_{R, t} \sum_i |x_i - R y_i - t|^2
 
-    over rotations R and translations t, in closed form (Kabsch). It is a metric of shapes, yet not the norm of a
-    difference.
+    over rotations R and translations t, in closed form (Kabsch). It is a metric of shapes, but not the norm of a
+    difference in a Hilbert space.
 
     Parameters
     ----------
     n_points : int
-        Points of a set. A pattern is a row of n_points * dimension numbers, point after point, or an array
-        (n_points, dimension).
+        Per set; a pattern is an array (n_points, dimension), or a row of these numbers.
     dimension : int, default 2
-        Coordinates of a point.
+        Number of coordinates per point.
     reflections : bool, default False
         Whether R may also reflect.
     matching : bool, default False
-        Whether the points have no order: the minimum is also taken over all ways to pair them. Motion and pairing are
-        improved in turns, from several first motions that align the principal axes. What is found is a local
-        minimum, hence an upper bound, and it takes milliseconds for each pair of sets.
+        Whether the points have no order: the minimum is then also taken over all ways to pair them. Motion and pairing
+        are improved in turns, from several first motions, to a local minimum, in milliseconds per pair of sets.
+
+    See Also
+    --------
+    MinimumDistance : The smallest distance over other transformations.
 
     Examples
     --------
@@ -49,57 +53,52 @@ class PointSetDistance(Distance):
     True
     """
 
-    def __init__(self, n_points, dimension=2, reflections=False, matching=False):
-        self.n_points = n_points
-        self.dimension = dimension
-        self.reflections = reflections
-        self.matching = matching
+    def __init__(self, n_points: int, dimension: int = 2, reflections: bool = False, matching: bool = False):
+        self.n_points, self.dimension, self.reflections, self.matching = n_points, dimension, reflections, matching
 
-    def patterns(self, X, name: str = "X") -> np.ndarray:
+    def patterns(self, X: ArrayLike, name: str = "X") -> np.ndarray:
         """Rows of n_points * dimension numbers, from rows or from an array (n, n_points, dimension)."""
         for parameter in ("n_points", "dimension"):
             value = getattr(self, parameter)
             if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
                 raise ValueError(f"{parameter} must be a whole number, at least 1, got {value!r}.")
         shape = (int(self.n_points), int(self.dimension))
-        X = np.asarray(X)
-        if X.ndim == 3:
-            if X.shape[1:] != shape:
-                raise ValueError(
-                    f"{name} has sets of shape {X.shape[1:]}, expected {shape} from n_points and dimension."
-                )
-            X = X.reshape(len(X), -1)
-        X = super().patterns(X, name)
-        if X.shape[1] != shape[0] * shape[1]:
+        sets = np.asarray(X)
+        if sets.ndim == 3:
+            if sets.shape[1:] != shape:
+                raise ValueError(f"{name} has sets of shape {sets.shape[1:]}, expected {shape}: n_points, dimension.")
+            sets = sets.reshape(len(sets), -1)
+        rows = super().patterns(sets, name)
+        if rows.shape[1] != shape[0] * shape[1]:
             raise ValueError(
-                f"{name} has patterns of {X.shape[1]} numbers, expected {shape[0] * shape[1]}: n_points={shape[0]} "
+                f"{name} has patterns of {rows.shape[1]} numbers, expected {shape[0] * shape[1]}: n_points={shape[0]} "
                 f"times dimension={shape[1]}."
             )
-        return X
+        return rows
 
     def _pairwise(self, X: np.ndarray, Y: np.ndarray | None) -> np.ndarray:
         require_equal_patterns(X, Y)
-        X = self._centred(X)
-        Y, m = (X, None) if Y is None else (self._centred(Y), len(Y))
+        X = self._centered(X)
+        Y, m = (X, None) if Y is None else (self._centered(Y), len(Y))
         if self.matching:
             tile_of = _matched_tiles(X, Y, self.reflections, mirrored=m is None)
         elif self.dimension == 2:
             tile_of = _plane_tiles(X, Y, self.reflections)
         else:
             tile_of = _space_tiles(X, Y, self.reflections)
-        return tiled(tile_of, len(X), m)
+        return distance_matrix(tile_of, len(X), m)
 
-    def _centred(self, X: np.ndarray) -> np.ndarray:
+    def _centered(self, X: np.ndarray) -> np.ndarray:
         X = X.reshape(len(X), int(self.n_points), int(self.dimension))
         return X - X.mean(axis=1, keepdims=True)
 
 
-def _plane_tiles(X, Y, reflections: bool):
+def _plane_tiles(X: np.ndarray, Y: np.ndarray, reflections: bool) -> TileOf:
     """Sets as complex vectors: the best rotation is the phase of their inner product."""
     X, Y = X[..., 0] + 1j * X[..., 1], Y[..., 0] + 1j * Y[..., 1]
     sizes_x, sizes_y = _squared_norms(X), _squared_norms(Y)
 
-    def tile_of(rows, columns):
+    def tile_of(rows: slice, columns: slice) -> np.ndarray:
         turn = X[rows] @ Y[columns].conj().T
         mirrored = X[rows] @ Y[columns].T if reflections else np.zeros_like(turn)
         sizes = sizes_x[rows, None] + sizes_y[columns]
@@ -115,11 +114,11 @@ def _plane_tiles(X, Y, reflections: bool):
     return tile_of
 
 
-def _space_tiles(X, Y, reflections: bool):
+def _space_tiles(X: np.ndarray, Y: np.ndarray, reflections: bool) -> TileOf:
     """The singular values of the d x d products X_i' Y_j, the last with the sign of the determinant."""
     sizes_x, sizes_y = _squared_norms(X), _squared_norms(Y)
 
-    def tile_of(rows, columns):
+    def tile_of(rows: slice, columns: slice) -> np.ndarray:
         products = _products(X[rows], Y[columns])
         sizes = sizes_x[rows, None] + sizes_y[columns]
         values = np.linalg.svd(products, compute_uv=False)
@@ -134,7 +133,7 @@ def _space_tiles(X, Y, reflections: bool):
     return tile_of
 
 
-def _products(X, Y) -> np.ndarray:
+def _products(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
     """X_i' Y_j, (n, m, d, d), from one matrix product."""
     (n, points, d), m = X.shape, len(Y)
     left = X.transpose(0, 2, 1).reshape(n * d, points)
@@ -142,7 +141,7 @@ def _products(X, Y) -> np.ndarray:
     return (left @ right).reshape(n, d, m, d).transpose(0, 2, 1, 3)
 
 
-def _best_rotations(products, reflections: bool) -> np.ndarray:
+def _best_rotations(products: np.ndarray, reflections: bool) -> np.ndarray:
     """The R that make trace(R' X'Y) largest: y -> R y comes nearest to x."""
     left, _, right = np.linalg.svd(products)
     if not reflections:
@@ -150,11 +149,12 @@ def _best_rotations(products, reflections: bool) -> np.ndarray:
     return left @ right
 
 
-def _matched_tiles(X, Y, reflections: bool, mirrored: bool):
+def _matched_tiles(X: np.ndarray, Y: np.ndarray, reflections: bool, mirrored: bool) -> TileOf:
+    """The best pairing of the points; with ``mirrored`` above the diagonal only."""
     trials = _trial_rotations(X.shape[2], reflections)
     axes_x, axes_y = _principal_axes(X), _principal_axes(Y)
 
-    def tile_of(rows, columns):
+    def tile_of(rows: slice, columns: slice) -> np.ndarray:
         tile = np.zeros((rows.stop - rows.start, columns.stop - columns.start))
         for i in range(rows.start, rows.stop):
             for j in range(max(columns.start, i + 1) if mirrored else columns.start, columns.stop):
@@ -165,7 +165,7 @@ def _matched_tiles(X, Y, reflections: bool, mirrored: bool):
     return tile_of
 
 
-def _match(x, y, rotation, reflections: bool) -> float:
+def _match(x: np.ndarray, y: np.ndarray, rotation: np.ndarray, reflections: bool) -> float:
     """Pair the points, move, pair again, until the pairs stay."""
     paired = None
     for _ in range(_ROUNDS):
@@ -177,7 +177,7 @@ def _match(x, y, rotation, reflections: bool) -> float:
     return float(np.linalg.norm(x - y[paired] @ rotation.T))
 
 
-def _principal_axes(X) -> np.ndarray:
+def _principal_axes(X: np.ndarray) -> np.ndarray:
     """Right-handed axes (n, d, d) of each set, as columns."""
     axes = np.linalg.eigh(np.swapaxes(X, 1, 2) @ X)[1]
     axes[..., 0] *= np.sign(np.linalg.det(axes))[:, None]
@@ -185,9 +185,7 @@ def _principal_axes(X) -> np.ndarray:
 
 
 def _trial_rotations(d: int, reflections: bool) -> np.ndarray:
-    """Rotations of the axes to start from: a regular fan in the plane, the symmetries of the cube up to three
-    dimensions, of the box beyond.
-    """
+    """Rotations of the axes to start from: a fan in the plane, symmetries of the cube in 1-D and 3-D, else the box."""
     if d == 2:
         angles = 2 * np.pi * np.arange(_ANGLES) / _ANGLES
         turns = np.array([[np.cos(angles), -np.sin(angles)], [np.sin(angles), np.cos(angles)]]).transpose(2, 0, 1)
@@ -197,5 +195,5 @@ def _trial_rotations(d: int, reflections: bool) -> np.ndarray:
     return moves if reflections else moves[np.linalg.det(moves) > 0]
 
 
-def _squared_norms(X) -> np.ndarray:
+def _squared_norms(X: np.ndarray) -> np.ndarray:
     return (np.abs(X) ** 2).sum(axis=tuple(range(1, X.ndim)))

@@ -1,51 +1,54 @@
-"""All distances by name."""
+"""All distances by name; their examples take patterns of 12 numbers.
 
-from __future__ import annotations
+>>> from seminorm.invariance import all_distances
+>>> all_distances["DTW"](window=5)
+DTW(window=5)
+"""
 
-from importlib import import_module
+import numpy as np
 
-from .base import Distance
-
-#: name of each distance, its module and its class
-HOMES = {
-    "euclidean": ("euclidean", "Euclidean"),
-    "minimum": ("minimum", "MinimumDistance"),
-    "tangent": ("tangent", "TangentDistance"),
-    "distortion": ("distortion", "ImageDistortion"),
-    "dtw": ("warping", "DTW"),
-    "frechet": ("warping", "Frechet"),
-    "subspace": ("subspace", "SubspaceDistance"),
-    "point_sets": ("point_sets", "PointSetDistance"),
-    "compiled": ("compiled", "CompiledDistance"),
-}
-
-
-def all_distances() -> dict[str, type[Distance]]:
-    """Every distance class under its name.
-
-    Examples
-    --------
-    >>> from seminorm.invariance.distances import all_distances
-    >>> all_distances()["dtw"]
-    <class 'seminorm.invariance.distances.warping.DTW'>
-    """
-    return {name: _class(name) for name in HOMES}
+from ..._base.registry import Registry
+from ..transformations.finite import Reflection
+from ..transformations.vectors import Rotation, Shift
+from .base import Distance, Euclidean
+from .compiled import CompiledDistance
+from .distortion import ImageDistortion
+from .minimum import MinimumDistance
+from .point_sets import PointSetDistance
+from .subspace import SubspaceDistance
+from .tangent import TangentDistance
+from .warping import DTW, Frechet
 
 
-def distance(name: str, **options) -> Distance:
-    """A distance by its name, with the parameters of its class.
-
-    Examples
-    --------
-    >>> from seminorm.invariance.distances import distance
-    >>> distance("dtw", window=5)
-    DTW(window=5)
-    """
-    if name not in HOMES:
-        raise ValueError(f"there is no distance {name!r}: choose one of {', '.join(HOMES)}.")
-    return _class(name)(**options)
+def _city_block(x: np.ndarray, y: np.ndarray) -> float:
+    return np.abs(x - y).sum()
 
 
-def _class(name: str) -> type[Distance]:
-    module, kind = HOMES[name]
-    return getattr(import_module(f".{module}", __package__), kind)
+all_distances: Registry[Distance] = Registry("distance")
+_register = all_distances.register
+_register(Euclidean)
+_register(
+    MinimumDistance,
+    lambda: [
+        MinimumDistance(Shift(np.eye(12)[0], extent=0.5)),
+        MinimumDistance(Rotation(extent=0.5) * Reflection(0), regularization=0.1, two_sided=False),
+        MinimumDistance(Reflection(0), regularization=0.1, base=SubspaceDistance()),
+    ],
+)
+_register(
+    TangentDistance,
+    lambda: [TangentDistance((3, 4)), TangentDistance((3, 4), sides=1), TangentDistance(transformation=Rotation())],
+)
+_register(ImageDistortion, lambda: [ImageDistortion((3, 4))])
+_register(DTW, lambda: [DTW(), DTW(window=0.2), DTW(window=3, squared=True)])
+_register(Frechet)
+_register(SubspaceDistance, lambda: [SubspaceDistance(), SubspaceDistance(baseline_degree=1, scale=True)])
+_register(
+    PointSetDistance,
+    lambda: [
+        PointSetDistance(n_points=6),
+        PointSetDistance(n_points=4, dimension=3, reflections=True),
+        PointSetDistance(n_points=6, matching=True),
+    ],
+)
+_register(CompiledDistance, lambda: [CompiledDistance(_city_block)])

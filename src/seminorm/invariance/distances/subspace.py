@@ -1,15 +1,13 @@
 """Distances of spectra and signals up to baselines and intensity."""
 
-from __future__ import annotations
-
 from numbers import Integral
 
 import numpy as np
 from numpy.polynomial.legendre import legvander
+from numpy.typing import ArrayLike
 
 from ...kernels.radial import radial_matrix
-from ._tiles import require_equal_patterns
-from .base import Distance
+from .base import Distance, require_equal_patterns
 
 _NOTHING = 64 * np.finfo(float).eps
 
@@ -17,8 +15,7 @@ _NOTHING = 64 * np.finfo(float).eps
 class SubspaceDistance(Distance):
     r"""Distance of spectra up to polynomial baselines, and up to intensity.
 
-    Any polynomial may be added to a pattern at no cost. The best baseline leaves the projection P on the orthogonal
-    complement of the polynomials,
+    Any polynomial may be added to a pattern at no cost, which leaves its projection on their orthogonal complement,
 
     .. math:: \min_{p, q} |(x - p) - (y - q)| = |P x - P y|.
 
@@ -27,21 +24,23 @@ class SubspaceDistance(Distance):
 
     .. math:: d(x, y) = | P x / |P x| - P y / |P y| | = 2 \sin(\theta / 2),
 
-    with the angle :math:`\theta` of the projections. It is symmetric, invariant, and the norm of a difference, so
-    that kernels of it stay definite (the sine of the angle, the one-sided minimum for unit patterns, would not tell a
-    pattern from its negative). A pattern that is nothing but a baseline has no direction: it is represented by 0, at
-    distance 1 from others.
+    with the angle :math:`\theta` of the projections. This is symmetric, invariant, and the norm of a difference, so
+    that kernels of it stay definite. A pattern that is only a baseline is represented by 0, at distance 1 from others.
 
     Parameters
     ----------
     baseline_degree : int or None, default 2
         Degree of the polynomials, 0 for a constant offset, None for no baselines.
     scale : bool, default False
-        Whether intensity does not matter.
+        Whether to ignore the intensity.
     positions : array (d,) or None
-        Where the d samples were taken (wavelengths, wavenumbers), if not evenly.
+        Where the samples were taken (wavelengths), if they are not evenly spaced.
     directions : array (k, d) or None
-        More patterns any multiples of which may be added at no cost: a known background, say.
+        Further patterns of which any multiples are free, such as a known background.
+
+    See Also
+    --------
+    Baseline : The polynomials as a set of transformations, for integration kernels.
 
     Examples
     --------
@@ -54,20 +53,24 @@ class SubspaceDistance(Distance):
     True
     """
 
-    def __init__(self, baseline_degree=2, scale=False, positions=None, directions=None):
-        self.baseline_degree = baseline_degree
-        self.scale = scale
-        self.positions = positions
-        self.directions = directions
+    is_euclidean = True
 
-    @property
-    def is_euclidean(self) -> bool:
-        return True
+    def __init__(
+        self,
+        baseline_degree: int | None = 2,
+        scale: bool = False,
+        positions: ArrayLike | None = None,
+        directions: ArrayLike | None = None,
+    ):
+        self.baseline_degree, self.scale, self.positions, self.directions = (
+            baseline_degree,
+            scale,
+            positions,
+            directions,
+        )
 
-    def features(self, X) -> np.ndarray:
-        """The patterns (n, d) without their baselines, and of unit length with ``scale=True``: their Euclidean distance
-        is this distance.
-        """
+    def features(self, X: ArrayLike) -> np.ndarray:
+        """The patterns (n, d) without baselines, with ``scale=True`` of unit length: their distances are Euclidean."""
         return self._features(self.patterns(X, "X"))
 
     def _features(self, X: np.ndarray) -> np.ndarray:
@@ -87,15 +90,13 @@ class SubspaceDistance(Distance):
 
     def _basis(self, d: int) -> np.ndarray:
         """Orthonormal basis (d, r) of what may be added."""
-        columns = [self._baselines(d)]
+        lists = [self._baselines(d)]
         if self.directions is not None:
             directions = np.atleast_2d(np.asarray(self.directions, dtype=float))
             if directions.shape[1] != d or not np.isfinite(directions).all():
-                raise ValueError(
-                    f"directions must be finite patterns of {d} numbers each, like X, got shape {directions.shape}."
-                )
-            columns.append(directions.T / np.maximum(np.linalg.norm(directions, axis=1), np.finfo(float).tiny))
-        columns = np.column_stack(columns)
+                raise ValueError(f"directions must be finite patterns of {d} numbers, got shape {directions.shape}.")
+            lists.append(directions.T / np.maximum(np.linalg.norm(directions, axis=1), np.finfo(float).tiny))
+        columns = np.column_stack(lists)
         if columns.shape[1] == 0:
             return columns
         left, singular, _ = np.linalg.svd(columns, full_matrices=False)
@@ -115,11 +116,11 @@ class SubspaceDistance(Distance):
             raise ValueError(f"baseline_degree must be None or a whole number, at least 0, got {degree!r}.")
         at = np.arange(d, dtype=float) if self.positions is None else np.asarray(self.positions, dtype=float)
         if at.shape != (d,) or not np.isfinite(at).all():
-            raise ValueError(f"positions must be {d} finite numbers, one for each of a pattern, got shape {at.shape}.")
+            raise ValueError(f"positions must be {d} finite numbers, one per entry of a pattern, got shape {at.shape}.")
         if len(np.unique(at)) <= degree + 1:
             raise ValueError(
                 f"baseline_degree={degree} needs patterns of more than {degree + 1} numbers at different positions, "
                 f"got {len(np.unique(at))}: every pattern would be a baseline."
             )
-        span = np.ptp(at)
+        span = float(np.ptp(at))
         return legvander(2.0 * (at - at.min()) / (span if span > 0 else 1.0) - 1.0, int(degree))

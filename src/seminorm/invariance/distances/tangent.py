@@ -1,16 +1,16 @@
 """Tangent distances: distances of the planes that the transformations of two patterns span, to first order."""
 
-from __future__ import annotations
-
 import numpy as np
-from scipy.ndimage import gaussian_filter
+from numpy.typing import ArrayLike
 
-from ...memory import require_memory
+from ..transformations.base import Transformation
+from ..transformations.grids import checked_shape
 from ..transformations.images import seven_deformations
-from ._tangent_numba import two_sided
-from .images import ImageDistance
+from ..transformations.interpolation import smoothed
+from ._tangent_loops import two_sided
+from .base import ImageDistance, distance_matrix, require_equal_patterns
 
-_BLOCK_BYTES = 2**26
+_TILE_BYTES = 2**26
 _LEAST_SPRING = 1e-4
 _CANCELLATION = 1e-4
 
@@ -19,67 +19,69 @@ class TangentDistance(ImageDistance):
     """Distance of two patterns that may move, to first order, along the tangents of transformations.
 
     The transformed versions of a pattern are replaced by the plane through it that the derivatives of the
-    transformations span. With orthonormal tangents T the squared two-sided distance is the least of |x + T_x' a - y -
-    T_y' b|^2 + spring (|a|^2 + |b|^2): the springs keep the planes from being followed too far. The triangle inequality
-    does not hold.
+    transformations span. With orthonormal tangents T the squared two-sided distance is the smallest value of
+    |x + T_x' a - y - T_y' b|^2 + spring (|a|^2 + |b|^2): springs keep patterns from moving too far along the planes.
+    The triangle inequality does not hold.
 
     Parameters
     ----------
     shape : (height, width), optional
-        Of images, that come as rows of height * width numbers or as (n, height, width). Without a ``transformation``
-        the seven classical ones are taken: shifts, rotation, scaling, two shears and line thickness.
+        Of the images, which are given as rows of pixels or as (n, height, width).
     transformation : Transformation, optional
-        Whose tangents are taken; patterns are then rows of numbers if there is no shape.
+        The set that supplies the tangents, by default the seven classical deformations of images. With a transformation
+        and without a shape, patterns are rows of numbers.
     smoothing : float
-        Standard deviation, in pixels, of the Gaussian that images are smoothed with first, for the seven
-        transformations: the first order holds over some such lengths.
+        Width, in pixels, of the Gaussian that smooths images before the seven deformations; the first order is accurate
+        over a few such lengths.
     spring : float
-        How much a step along the tangents costs; at least 1e-4, with which planes are all but unbounded.
-    sides : 2 or 1
-        1: one of the patterns stays; the squares of both possibilities are averaged.
+        The cost of a step along the tangents, at least 1e-4: practically unbounded planes.
+    sides : {2, 1}
+        With 1 only one of the patterns moves; the squares of both possibilities are averaged.
+
+    See Also
+    --------
+    seven_deformations : The transformations that are used by default.
+    ImageDistortion : Every pixel moves on its own.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from seminorm.invariance import Euclidean, TangentDistance
+    >>> from seminorm.invariance import TangentDistance
     >>> image = np.zeros((16, 16))
     >>> image[4:12, 6:9] = 1.0
-    >>> moved = np.roll(image, 1, axis=1)
-    >>> near = TangentDistance((16, 16)).distance(image, moved)
-    >>> bool(near < 0.2 * Euclidean().distance(image.ravel(), moved.ravel()))
+    >>> TangentDistance((16, 16)).distance(image, np.roll(image, 1, axis=1)) < 0.2 * 4.0  # of the Euclidean distance
     True
     """
 
-    def __init__(self, shape=None, transformation=None, smoothing: float = 0.9, spring: float = 0.1, sides: int = 2):
-        self.shape = shape
-        self.transformation = transformation
-        self.smoothing = smoothing
-        self.spring = spring
-        self.sides = sides
+    def __init__(
+        self,
+        shape: tuple[int, int] | None = None,
+        transformation: Transformation | None = None,
+        smoothing: float = 0.9,
+        spring: float = 0.1,
+        sides: int = 2,
+    ):
+        self.shape, self.transformation, self.smoothing = shape, transformation, smoothing
+        self.spring, self.sides = spring, sides
 
-    def patterns(self, X, name: str = "X") -> np.ndarray:
+    def patterns(self, X: ArrayLike, name: str = "X") -> np.ndarray:
         if self.transformation is not None and self.shape is None:
-            return self.transformation.patterns(X)
+            return self.transformation.patterns(X, name)
         return super().patterns(X, name)
 
-    def _pairwise(self, X, Y):
+    def _pairwise(self, X: np.ndarray, Y: np.ndarray | None) -> np.ndarray:
         if not (np.isfinite(self.spring) and self.spring >= _LEAST_SPRING):
             raise ValueError(f"spring must be a number, {_LEAST_SPRING:g} or more, got {self.spring!r}.")
         if self.sides not in (1, 2):
             raise ValueError(f"sides must be 1 or 2, got {self.sides!r}.")
+        require_equal_patterns(X, Y)
         x, Tx = self._planes(X)
         y, Ty = (x, Tx) if Y is None else self._planes(Y)
-        n, m = len(x), len(y)
-        require_memory(8 * n * m, f"{n} x {m} tangent distances", "use fewer patterns.")
-        squared = np.empty((n, m))
-        for rows, columns in _tiles(n, m, Tx.shape[1], Y is None):
-            tile = self._squared(x[rows], Tx[rows], y[columns], Ty[columns])
-            squared[rows, columns] = tile
-            if Y is None and rows != columns:
-                squared[columns, rows] = tile.T
-            elif Y is None:
-                upper = np.triu(tile, 1)
-                squared[rows, columns] = upper + upper.T
+        squared = distance_matrix(
+            lambda rows, columns: self._squared(x[rows], Tx[rows], y[columns], Ty[columns]),
+            len(x), None if Y is None else len(y),
+            side=max(int(np.sqrt(_TILE_BYTES / (4.0 * (Tx.shape[1] + 1) ** 2))), 1),
+        )  # fmt: skip
         return np.sqrt(squared, out=squared)
 
     def _planes(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -87,14 +89,14 @@ class TangentDistance(ImageDistance):
         if self.transformation is None:
             if not (np.isfinite(self.smoothing) and self.smoothing > 0):
                 raise ValueError(f"smoothing must be a positive number of pixels, got {self.smoothing!r}.")
-            tangents = seven_deformations(self.shape, self.smoothing).tangents(X)
-            X = gaussian_filter(X.reshape(-1, *self.shape), (0, self.smoothing, self.smoothing), mode="constant")
-            X = X.reshape(len(X), -1)
+            shape = checked_shape(self.shape)
+            tangents = seven_deformations(shape, self.smoothing).tangents(X)
+            X = smoothed(X.reshape(-1, *shape), self.smoothing).reshape(len(X), -1)
         else:
             tangents = self.transformation.tangents(X)
         return X.astype(np.float32), _orthonormal(tangents).astype(np.float32)
 
-    def _squared(self, x, Tx, y, Ty) -> np.ndarray:
+    def _squared(self, x: np.ndarray, Tx: np.ndarray, y: np.ndarray, Ty: np.ndarray) -> np.ndarray:
         n, p, d = Tx.shape
         m = len(y)
         squares = (x**2).sum(axis=1)[:, None] + (y**2).sum(axis=1) - 2.0 * (x @ y.T)
@@ -113,7 +115,7 @@ class TangentDistance(ImageDistance):
             out[i, j] = self._squared_of_close(x[i], Tx[i], y[j], Ty[j])
         return out
 
-    def _squared_of_close(self, x, Tx, y, Ty) -> float:
+    def _squared_of_close(self, x: np.ndarray, Tx: np.ndarray, y: np.ndarray, Ty: np.ndarray) -> float:
         """The same for two patterns that nearly agree, from their difference, in double precision."""
         difference, Tx, Ty = x.astype(float) - y, Tx.astype(float), Ty.astype(float)
         if self.sides == 1:
@@ -123,14 +125,6 @@ class TangentDistance(ImageDistance):
         system = planes @ planes.T + self.spring * np.eye(len(planes))
         along = planes @ difference
         return max(difference @ difference - along @ np.linalg.solve(system, along), 0.0)
-
-
-def _tiles(n: int, m: int, p: int, symmetric: bool):
-    """Slices of rows and columns whose products fit into a bounded memory; half of them for a symmetric matrix."""
-    side = max(int(np.sqrt(_BLOCK_BYTES / (4.0 * (p + 1) ** 2))), 1)
-    for i in range(0, n, side):
-        for j in range(i if symmetric else 0, m, side):
-            yield slice(i, min(i + side, n)), slice(j, min(j + side, m))
 
 
 def _orthonormal(tangents: np.ndarray) -> np.ndarray:

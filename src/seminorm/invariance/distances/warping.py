@@ -2,46 +2,76 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Integral, Real
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import _warping_numba as loops
+from . import _warping_loops as loops
 from ._lanes import LANES
-from ._tiles import require_matrix
-from .base import Distance
-from .series import Series
+from .base import Distance, require_matrix
 
 _EVERYTHING = 1 << 40
 _CELLS_AT_ONCE = 4_000_000_000  # about a second, after which an interruption is seen
 
 
+class Series(NamedTuple):
+    """All samples (samples, channels) one after another: series i is ``values[starts[i]:starts[i + 1]]``."""
+
+    values: np.ndarray
+    starts: np.ndarray
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Number of samples per series."""
+        return np.diff(self.starts)
+
+    @property
+    def channels(self) -> int:
+        """Number of numbers per sample."""
+        return self.values.shape[1]
+
+    @classmethod
+    def of(cls, X: Any, name: str = "X") -> Series:
+        """Rows (n, length), an array (n, length, channels), or a list of arrays (length,) or (length, channels)."""
+        if isinstance(X, cls):
+            return X
+        if not (isinstance(X, Sequence) or (isinstance(X, np.ndarray) and X.dtype.kind == "O")):
+            X = _numbers(X, name)
+            if X.ndim not in (2, 3):
+                raise ValueError(
+                    f"{name} must be rows (n, length), an array (n, length, channels) or a list of series, got an "
+                    f"array of shape {X.shape}. A single series is the list [{name}]."
+                )
+        parts = [_samples(x, f"{name}[{i}]") for i, x in enumerate(X)]
+        if not parts:
+            raise ValueError(f"{name} has no series: give at least one.")
+        for i, part in enumerate(parts):
+            if part.shape[1] != parts[0].shape[1]:
+                raise ValueError(
+                    f"{name}[{i}] has {part.shape[1]} channels and {name}[0] has {parts[0].shape[1]}: all series must "
+                    "have the same number."
+                )
+        starts = np.concatenate([[0], np.cumsum([len(part) for part in parts])])
+        return cls(np.ascontiguousarray(np.concatenate(parts)), starts.astype(np.int64))
+
+
 class _Warping(Distance):
     """What the warping distances share: patterns are series of any length with the same channels."""
 
-    def patterns(self, X, name: str = "X") -> Series:
-        """X as all samples one after another, checked; see `pairwise`."""
+    def patterns(self, X: Any, name: str = "X") -> Series:
         return Series.of(X, name)
 
-    def pairwise(self, X, Y=None) -> np.ndarray:
-        """All distances, (n, m); ``Y=None`` means ``Y=X``.
-
-        Parameters
-        ----------
-        X, Y : array (n, length), array (n, length, channels) or list of arrays (length,) or (length, channels)
-
-        Returns
-        -------
-        array (n, m)
-            The same bits for any number of threads, and transposed if X and Y change places.
-        """
+    def pairwise(self, X: Any, Y: Any = None) -> np.ndarray:
+        """All distances (n, m) between series: arrays (n, length), (n, length, channels), or lists of single series."""
         return super().pairwise(X, Y)
 
-    def to_origin(self, X) -> np.ndarray:
-        """Distances (n,) to the series of zeros, each of the length of the one it is compared with."""
-        X = self.patterns(X)
-        squares = np.einsum("ij,ij->i", X.values, X.values)
-        return self._finish((np.maximum if self._largest else np.add).reduceat(squares, X.starts[:-1]))
+    def to_origin(self, X: Any) -> np.ndarray:
+        """Distances (n,) to series of zeros that have the same lengths."""
+        series = self.patterns(X)
+        squares = np.einsum("ij,ij->i", series.values, series.values)
+        return self._finish((np.maximum if self._largest else np.add).reduceat(squares, series.starts[:-1]))
 
     #: whether the cost of a matching is the largest of its squared differences, not their sum
     _largest = False
@@ -77,11 +107,14 @@ class DTW(_Warping):
     Parameters
     ----------
     window : int, float or None, default None
-        Matched samples are at most so far apart in time (the band of Sakoe and Chiba): a number of samples, or as a
-        float between 0 and 1 a share of the longer length, rounded. It must be at least the difference of the lengths.
-        None: no limit.
+        How far apart in time matched samples may be (the band of Sakoe and Chiba): a number of samples (int), a share
+        between 0 and 1 of the longer length (float), or no limit. It must be at least the difference of the lengths.
     squared : bool, default False
         Leave out the square root.
+
+    See Also
+    --------
+    Frechet : The largest difference along the path instead of the sum.
 
     Examples
     --------
@@ -92,18 +125,16 @@ class DTW(_Warping):
     1.4142135623730951
     """
 
-    def __init__(self, window=None, squared=False):
-        self.window = window
-        self.squared = squared
+    def __init__(self, window: float | None = None, squared: bool = False):
+        self.window, self.squared = window, squared
 
     def _half_width(self) -> tuple[int, float]:
         if self.window is None:
             return _EVERYTHING, -1.0
-        if not isinstance(self.window, bool):
-            if isinstance(self.window, Integral) and self.window >= 0:
-                return min(int(self.window), _EVERYTHING), -1.0
-            if isinstance(self.window, Real) and not isinstance(self.window, Integral) and 0 <= self.window <= 1:
-                return _EVERYTHING, float(self.window)
+        if isinstance(self.window, Integral) and not isinstance(self.window, bool) and self.window >= 0:
+            return min(int(self.window), _EVERYTHING), -1.0
+        if isinstance(self.window, Real) and not isinstance(self.window, Integral) and 0 <= self.window <= 1:
+            return _EVERYTHING, float(self.window)
         raise ValueError(
             f"window must be None, a whole number of samples (int, at least 0) or a share of the longer length (float "
             f"between 0 and 1), got {self.window!r}."
@@ -119,6 +150,10 @@ class Frechet(_Warping):
     .. math:: d(x, y) = \min \max_{(i, j)} |x_i - y_j|
 
     over the paths of `DTW`.
+
+    See Also
+    --------
+    DTW : The sum of squared differences along the path.
 
     Examples
     --------
@@ -145,16 +180,14 @@ def _squares(X: Series, Y: Series | None, window: int, share: float, largest: bo
 
 
 def balanced(n: int) -> np.ndarray:
-    """0, n - 1, 1, n - 2, ...: neighbours have together the same work if it grows steadily, so that equal shares of
-    the list are equal shares of the work.
-    """
+    """0, n - 1, 1, n - 2, ...: if the work grows steadily, equal shares of this list are equal shares of the work."""
     numbers = np.empty(n, dtype=np.int64)
     numbers[0::2] = np.arange((n + 1) // 2)
     numbers[1::2] = np.arange(n - 1, (n - 1) // 2, -1)
     return numbers
 
 
-def _check_window(window: int, share: float, lengths, others, name: str, other_name: str) -> None:
+def _check_window(window: int, share: float, lengths: np.ndarray, others: np.ndarray, name: str, other: str) -> None:
     unique, where = np.unique(lengths, return_index=True)
     unique_others, where_others = np.unique(others, return_index=True)
     longer = np.maximum.outer(unique, unique_others)
@@ -165,6 +198,35 @@ def _check_window(window: int, share: float, lengths, others, name: str, other_n
         width = int(np.broadcast_to(widths, missing.shape)[i, j])
         raise ValueError(
             f"window is too small for these lengths: {name}[{where[i]}] has length {unique[i]} and "
-            f"{other_name}[{where_others[j]}] has length {unique_others[j]}, and a window of {width} samples does not "
+            f"{other}[{where_others[j]}] has length {unique_others[j]}, and a window of {width} samples does not "
             f"reach from one end to the other: it must be at least {abs(unique[i] - unique_others[j])}."
         )
+
+
+def _samples(x: Any, name: str) -> np.ndarray:
+    x = _numbers(x, name)
+    if x.ndim not in (1, 2):
+        raise ValueError(
+            f"{name} must be a series of shape (length,) or (length, channels), got shape {x.shape}. A single series "
+            "is given as a list of one."
+        )
+    if x.size == 0:
+        raise ValueError(f"{name} is an empty series, of shape {x.shape}: leave it out.")
+    x = x.reshape(len(x), -1)
+    if not np.isfinite(x).all():
+        at = int(np.flatnonzero(~np.isfinite(x).all(axis=1))[0])
+        raise ValueError(
+            f"{name} has NaN or infinity, first at sample {at}: fill the gap, for instance with numpy.interp, or leave "
+            "the series out."
+        )
+    return x
+
+
+def _numbers(x: Any, name: str) -> np.ndarray:
+    try:
+        array = np.asarray(x)
+        if array.dtype.kind == "c":
+            raise TypeError("complex numbers")
+        return array.astype(np.float64, copy=False)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be real numbers; channels of one series must have the same length.") from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .base import Quadrature, Transformation
 from .box import checked_factor
@@ -13,15 +14,10 @@ from .box import checked_factor
 class Finite(Transformation):
     """A list of transformations that cannot be made smaller, except down to the identity."""
 
-    n_parameters = 1
-
     def resized(self, factor: float) -> Transformation:
-        """The list itself for factor 1, the identity alone for 0."""
         checked_factor(factor)
         if factor not in (0, 1):
-            raise ValueError(
-                f"{self!r} is a finite list: it can be resized by 0 (the identity alone) and 1, not by {factor!r}."
-            )
+            raise ValueError(f"{self!r} is a finite list: resize it by 0 (the identity alone) or 1, not by {factor!r}.")
         return Identity() if factor == 0 else self
 
     def _uniform(self, size: int) -> Quadrature:
@@ -36,27 +32,37 @@ class Finite(Transformation):
 
 
 class Identity(Transformation):
-    """The identity alone: what is left of every set of transformations of size 0."""
+    """The identity alone: every finite list is this set after ``resized(0)``.
 
-    n_parameters = 0
-    is_group = property(lambda self: True)
-    is_isometric = property(lambda self: True)
-    is_affine = property(lambda self: True)
-    extent = property(lambda self: np.zeros(0))
-    #: least number of columns of the patterns of a linear group
-    linear_size = 1
+    See Also
+    --------
+    Reflection, Permutations
 
-    def _apply(self, X, parameters):
+    Examples
+    --------
+    >>> from seminorm.invariance import Identity
+    >>> Identity().quadrature().weights
+    array([1.])
+    """
+
+    n_parameters, linear_size = 0, 1
+    is_group = is_isometric = is_affine = True
+
+    @property
+    def extent(self) -> np.ndarray:
+        return np.zeros(0)
+
+    def _apply(self, X: np.ndarray, parameters: np.ndarray) -> np.ndarray:
         return np.repeat(X[None], len(parameters), axis=0)
 
-    def quadrature(self):
+    def quadrature(self) -> Quadrature:
         return Quadrature(np.zeros((1, 0)), np.ones(1))
 
-    def tangents(self, X):
-        X = self.patterns(X)
-        return np.zeros((len(X), 0, X.shape[1]))
+    def tangents(self, X: ArrayLike) -> np.ndarray:
+        rows = self.patterns(X)
+        return np.zeros((len(rows), 0, rows.shape[1]))
 
-    def resized(self, factor):
+    def resized(self, factor: float) -> Identity:
         checked_factor(factor)
         return self
 
@@ -67,8 +73,11 @@ class Reflection(Finite):
     Parameters
     ----------
     axis : int, array (d,) or array (d, d)
-        The coordinate that changes its sign; or a vector normal to the mirror (a hyperplane through the origin); or a
-        matrix M with M M = 1, which maps x to M x.
+        The coordinate that changes its sign; a vector normal to the mirror; or a matrix M with M M = 1 (x to M x).
+
+    See Also
+    --------
+    Permutations : Other finite groups.
 
     Examples
     --------
@@ -78,30 +87,29 @@ class Reflection(Finite):
            [-1.,  2.]])
     """
 
-    def __init__(self, axis=0):
+    is_group = is_affine = True
+
+    def __init__(self, axis: ArrayLike = 0):
         self.axis = axis
 
-    is_group = property(lambda self: True)
-    is_affine = property(lambda self: True)
-
     @property
-    def is_isometric(self):
+    def is_isometric(self) -> bool:
         axis = np.asarray(self.axis, dtype=float)
-        return axis.ndim < 2 or np.allclose(axis @ axis.T, np.eye(len(axis)), atol=1e-12)
+        return axis.ndim < 2 or bool(np.allclose(axis @ axis.T, np.eye(len(axis)), atol=1e-12))
 
     @property
     def linear_size(self) -> int:
-        """Least number of columns of the patterns."""
-        return int(self.axis) + 1 if np.ndim(self.axis) == 0 else len(self.axis)
+        axis = np.asarray(self.axis)
+        return int(axis) + 1 if axis.ndim == 0 else len(axis)
 
-    def quadrature(self):
+    def quadrature(self) -> Quadrature:
         return self._uniform(2)
 
-    def _apply(self, X, parameters):
+    def _apply(self, X: np.ndarray, parameters: np.ndarray) -> np.ndarray:
         mirrored = self._mirrored(X)
         return np.stack([mirrored if place else X for place in self._numbers(parameters, 2)]).reshape(-1, *X.shape)
 
-    def _mirrored(self, X):
+    def _mirrored(self, X: np.ndarray) -> np.ndarray:
         axis = np.asarray(self.axis)
         if axis.ndim == 0:
             if axis.dtype.kind not in "iu" or not 0 <= axis < X.shape[1]:
@@ -122,7 +130,7 @@ class Reflection(Finite):
                 raise ValueError("axis is a matrix M that is no reflection: M M must be the identity.")
             return X @ axis.T
         length = np.linalg.norm(axis)
-        if not (np.isfinite(length) and length > 0):
+        if not 0 < length < np.inf:
             raise ValueError(f"axis must be a normal vector other than zero, got {self.axis!r}.")
         normal = axis / length
         return X - 2.0 * np.outer(X @ normal, normal)
@@ -134,7 +142,11 @@ class Permutations(Finite):
     Parameters
     ----------
     permutations : sequence of permutations of 0, ..., d - 1
-        Each maps x to x[permutation]. The identity must be among them; whether they are a group is found out.
+        Each maps x to x[permutation]. The identity must be among them; the class finds out whether they are a group.
+
+    See Also
+    --------
+    CallableTransformation : Any finite list of maps.
 
     Examples
     --------
@@ -145,32 +157,31 @@ class Permutations(Finite):
     False
     """
 
-    def __init__(self, permutations: Sequence[Sequence[int]]):
+    is_isometric = is_affine = True
+
+    def __init__(self, permutations: Sequence[Sequence[int]] | np.ndarray):
         self.permutations = permutations
 
-    is_isometric = property(lambda self: True)
-    is_affine = property(lambda self: True)
-
     @property
-    def identity(self):
+    def identity(self) -> np.ndarray:
         table = self._table()
         return np.array([float(np.flatnonzero((table == np.arange(table.shape[1])).all(axis=1))[0])])
 
     @property
-    def is_group(self):
+    def is_group(self) -> bool:
+        """Whether the product of any two permutations is in the list."""
         table = self._table()
         members = {row.tobytes() for row in table}
         return all(first[second].tobytes() in members for first in table for second in table)
 
     @property
     def linear_size(self) -> int:
-        """Number of columns of the patterns."""
         return self._table().shape[1]
 
-    def quadrature(self):
+    def quadrature(self) -> Quadrature:
         return self._uniform(len(self._table()))
 
-    def _apply(self, X, parameters):
+    def _apply(self, X: np.ndarray, parameters: np.ndarray) -> np.ndarray:
         table = self._table()
         if X.shape[1] != table.shape[1]:
             raise ValueError(f"the permutations are of {table.shape[1]} columns, and X has {X.shape[1]}.")
@@ -182,9 +193,7 @@ class Permutations(Finite):
         except ValueError:
             table = np.empty(0)
         if table.ndim != 2 or table.size == 0 or table.dtype.kind not in "iu":
-            raise ValueError(
-                f"permutations must be a list of permutations of the same columns, got {self.permutations!r}."
-            )
+            raise ValueError(f"permutations must be a list of permutations of columns, got {self.permutations!r}.")
         columns = np.arange(table.shape[1])
         if not (np.sort(table, axis=1) == columns).all():
             raise ValueError(f"each of permutations must have every number from 0 to {columns[-1]} once.")
@@ -201,18 +210,21 @@ class CallableTransformation(Finite):
     Parameters
     ----------
     function : callable
-        ``function(X, parameters)`` returns the transformed patterns, of the shape of X (n, d); ``parameters`` is one
-        row (p,).
+        ``function(X, parameters)`` returns the transformed patterns (n, d); ``parameters`` is one row (p,).
     nodes : array (m, p) or (m,)
         The parameters in the list.
     identity : array (p,), optional
         The row of ``nodes`` for which ``function`` returns X unchanged; zeros if left out.
     weights : array (m,), optional
-        What each counts for in averages; all alike if left out.
+        Weights of the maps in averages, equal if left out.
     group : bool
-        Say True if the list is a group (with equal weights): averages are then invariant.
+        Whether the list is a group (with equal weights): averages are then invariant.
     isometric, affine : bool
-        Say True if all maps are orthogonal, or affine; see :class:`Transformation`.
+        Whether all maps are orthogonal, or affine; see :class:`Transformation`.
+
+    See Also
+    --------
+    CurveShift : A continuous set given by a function.
 
     Examples
     --------
@@ -225,24 +237,24 @@ class CallableTransformation(Finite):
 
     def __init__(
         self,
-        function: Callable,
-        nodes,
-        identity=None,
-        weights=None,
+        function: Callable[[np.ndarray, np.ndarray], np.ndarray],
+        nodes: ArrayLike,
+        identity: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
         group: bool = False,
         isometric: bool = False,
         affine: bool = False,
     ):
-        self.function = function
-        self.nodes = nodes
-        self.identity = identity
-        self.weights = weights
-        self.group = group
-        self.isometric = isometric
-        self.affine = affine
+        self.function, self.nodes, self.identity, self.weights = function, nodes, identity, weights
+        self.group, self.isometric, self.affine = group, isometric, affine
 
-    is_isometric = property(lambda self: bool(self.isometric))
-    is_affine = property(lambda self: bool(self.affine))
+    @property
+    def is_isometric(self) -> bool:
+        return bool(self.isometric)
+
+    @property
+    def is_affine(self) -> bool:
+        return bool(self.affine)
 
     @property
     def n_parameters(self) -> int:
@@ -250,28 +262,28 @@ class CallableTransformation(Finite):
 
     @property
     def identity(self) -> np.ndarray:
-        """The row of parameters that changes nothing."""
         return np.zeros(self.n_parameters) if self._identity is None else self._identity
 
     @identity.setter
-    def identity(self, value):
-        self._identity = None if value is None else np.atleast_1d(np.asarray(value, dtype=float))
+    def identity(self, value: ArrayLike | None) -> None:
+        self._identity: np.ndarray | None = None if value is None else np.atleast_1d(np.asarray(value, dtype=float))
 
-    def get_params(self, deep=True):
+    def get_params(self, deep: bool = True) -> dict:
         return {**super().get_params(deep), "identity": self._identity}
 
     @property
-    def is_group(self):
-        return bool(self.group) and np.ptp(self.quadrature().weights) < 1e-15
+    def is_group(self) -> bool:
+        """Whether the user declared a group and the weights are equal."""
+        return bool(self.group and np.ptp(self.quadrature().weights) < 1e-15)
 
     def _nodes(self) -> np.ndarray:
         nodes = np.asarray(self.nodes, dtype=float)
         nodes = nodes[:, None] if nodes.ndim == 1 else nodes
         if nodes.ndim != 2 or len(nodes) == 0 or not np.isfinite(nodes).all():
-            raise ValueError(f"nodes must be finite parameters (m, p), a row for each map, got {self.nodes!r}.")
+            raise ValueError(f"nodes must be finite parameters (m, p), one row per map, got {self.nodes!r}.")
         return nodes
 
-    def quadrature(self):
+    def quadrature(self) -> Quadrature:
         nodes = self._nodes()
         if not (nodes == self.identity).all(axis=1).any():
             raise ValueError(
@@ -279,10 +291,10 @@ class CallableTransformation(Finite):
             )
         weights = np.ones(len(nodes)) if self.weights is None else np.asarray(self.weights, dtype=float)
         if weights.shape != (len(nodes),) or not (np.isfinite(weights).all() and (weights > 0).all()):
-            raise ValueError(f"weights must be {len(nodes)} positive numbers, one for each node, got {self.weights!r}.")
+            raise ValueError(f"weights must be {len(nodes)} positive numbers, one per node, got {self.weights!r}.")
         return Quadrature(nodes, weights / weights.sum())
 
-    def _apply(self, X, parameters):
+    def _apply(self, X: np.ndarray, parameters: np.ndarray) -> np.ndarray:
         if not callable(self.function):
             raise ValueError(f"function must be a callable function(X, parameters), got {self.function!r}.")
         self.quadrature()
@@ -293,7 +305,7 @@ class CallableTransformation(Finite):
             )
         return np.stack([self._map(X, row) for row in parameters]) if len(parameters) else np.empty((0, *X.shape))
 
-    def _map(self, X, row):
+    def _map(self, X: np.ndarray, row: np.ndarray) -> np.ndarray:
         moved = np.asarray(self.function(X, row), dtype=float)
         if moved.shape != X.shape:
             raise ValueError(f"function must return patterns of the shape {X.shape} of X, got {moved.shape}.")

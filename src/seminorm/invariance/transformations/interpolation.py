@@ -1,6 +1,6 @@
 """Pictures of pixels between the pixels: linear and cubic splines, as sparse matrices of pixels."""
 
-from __future__ import annotations
+from numbers import Real
 
 import numpy as np
 from scipy import sparse
@@ -11,25 +11,19 @@ DEGREES = {"linear": 1, "cubic": 3}
 
 
 def checked_degree(interpolation: str) -> int:
+    """The degree of the spline."""
     if interpolation not in DEGREES:
         raise ValueError(f"interpolation must be 'linear' or 'cubic', got {interpolation!r}.")
     return DEGREES[interpolation]
 
 
-def with_margin(grids: np.ndarray, margin) -> np.ndarray:
+def with_margin(grids: np.ndarray, margin: int) -> np.ndarray:
     """Grids (n, ...) with a margin of zeros on all sides of all axes but the first."""
     return np.pad(grids, [(0, 0)] + [(int(margin), int(margin))] * (grids.ndim - 1))
 
 
 class Interpolant:
-    """Grids (n, ...) of pixels as functions of the place; zero outside.
-
-    Parameters
-    ----------
-    grids : array (n, h) or (n, h, w)
-    degree : {1, 3}
-        Of the spline.
-    """
+    """Grids (n, h) or (n, h, w) of pixels as functions of the place, splines of degree 1 or 3; zero outside."""
 
     def __init__(self, grids: np.ndarray, degree: int):
         self.degree = degree
@@ -95,5 +89,6 @@ def gradients(grids: np.ndarray, smoothing: float) -> list[np.ndarray]:
 
 
 def checked_smoothing(smoothing: float) -> None:
-    if not (np.isscalar(smoothing) and np.isfinite(smoothing) and smoothing >= 0):
+    """Raise an error unless the width is a finite number that is not negative."""
+    if not (isinstance(smoothing, Real) and np.isfinite(smoothing) and smoothing >= 0):
         raise ValueError(f"smoothing must be a width in pixels >= 0, got {smoothing!r}.")

@@ -1,10 +1,9 @@
 """Transformations of signals and spectra: shift, amplitude, polynomial baseline."""
 
-from __future__ import annotations
-
 import numpy as np
+from numpy.typing import ArrayLike
 
-from .box import Box
+from .box import Additive
 from .grids import GridShift
 from .vectors import Scaling
 
@@ -17,14 +16,17 @@ class SignalShift(GridShift):
     extent : float
         The largest shift, to later samples for positive t.
     n_nodes : int, optional
-        Nodes of the average in equal steps; left out, steps of a sample (or less, for an extent that is not whole).
+        Equal steps of the average, by default of one sample or less.
     padding : int
-        Zeros on both ends of the transformed signals, so that nothing is lost; with as many as the extent, shifts by
-        whole samples are isometric (see :class:`ImageShift`).
+        Zeros on both ends; with the extent or more, shifts by whole samples are isometric.
     interpolation : {"cubic", "linear"}
-        Of shifts by parts of a sample; whole samples are exact.
+        How to shift by fractions of a sample; whole samples are exact.
     smoothing : float
-        Width of the Gaussian before tangents are taken, in samples.
+        Width, in samples, of the Gaussian that smooths signals before their tangents are computed.
+
+    See Also
+    --------
+    ImageShift : Shifts of images.
 
     Examples
     --------
@@ -34,14 +36,7 @@ class SignalShift(GridShift):
            [3., 4., 0., 0.]])
     """
 
-    def __init__(self, extent=1.0, n_nodes=None, padding=0, interpolation="cubic", smoothing=0.9):
-        self.extent = extent
-        self.n_nodes = n_nodes
-        self.padding = padding
-        self.interpolation = interpolation
-        self.smoothing = smoothing
-
-    def _grid(self, dimension):
+    def _grid(self, dimension: int) -> tuple[int, ...]:
         return (dimension,)
 
 
@@ -50,17 +45,24 @@ class Amplitude(Scaling):
 
     Parameters
     ----------
-    extent : float
-        The logarithm of the largest factor.
-    n_nodes : int
-        Gauss-Legendre nodes of the average.
+    extent, n_nodes : as in :class:`Scaling`
+
+    See Also
+    --------
+    Scaling : The same for points.
+
+    Examples
+    --------
+    >>> from seminorm.invariance import Amplitude
+    >>> Amplitude().apply([[1.0, 2.0]], [[0.6931]])[0].round(3)
+    array([[2., 4.]])
     """
 
 
-class Baseline(Box):
-    """A polynomial is added to the signal.
+class Baseline(Additive):
+    """Polynomials that are added to the signal.
 
-    The parameters are the coefficients of the Legendre polynomials up to a degree, on the samples scaled to [-1, 1].
+    The parameters are the coefficients of Legendre polynomials, with the samples spread over [-1, 1].
 
     Parameters
     ----------
@@ -69,7 +71,11 @@ class Baseline(Box):
     extent : float or array (degree + 1,)
         The largest coefficients.
     n_nodes : int or sequence of int
-        Gauss-Legendre nodes of the average for each coefficient.
+        Number of Gauss-Legendre nodes of the average, along each coefficient.
+
+    See Also
+    --------
+    SubspaceDistance : A distance of signals up to polynomials.
 
     Examples
     --------
@@ -78,12 +84,8 @@ class Baseline(Box):
     array([[0.5, 1. , 1.5]])
     """
 
-    def __init__(self, degree: int = 1, extent=1.0, n_nodes=3):
-        self.degree = degree
-        self.extent = extent
-        self.n_nodes = n_nodes
-
-    is_affine = property(lambda self: True)
+    def __init__(self, degree: int = 1, extent: ArrayLike = 1.0, n_nodes: int | tuple[int, ...] = 3):
+        self.degree, self.extent, self.n_nodes = degree, extent, n_nodes
 
     @property
     def n_parameters(self) -> int:
@@ -91,14 +93,7 @@ class Baseline(Box):
             raise ValueError(f"degree must be an integer >= 0, got {self.degree!r}.")
         return int(self.degree) + 1
 
-    def _apply(self, X, parameters):
-        return X + (parameters @ self._polynomials(X.shape[1]))[:, None, :]
-
-    def tangents(self, X):
-        X = self.patterns(X)
-        return np.repeat(self._polynomials(X.shape[1])[None], len(X), axis=0)
-
-    def _polynomials(self, length: int) -> np.ndarray:
+    def _directions(self, dimension: int) -> np.ndarray:
         if self.extent.shape != (self.n_parameters,):
             raise ValueError(f"extent has {self.extent.size} entries, and degree {self.degree} has {self.degree + 1}.")
-        return np.polynomial.legendre.legvander(np.linspace(-1.0, 1.0, length), self.degree).T
+        return np.polynomial.legendre.legvander(np.linspace(-1.0, 1.0, dimension), self.degree).T

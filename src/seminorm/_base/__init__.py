@@ -1,0 +1,1 @@
+"""Tools without mathematics: lazy names, extras, warnings, memory, threads, saving."""

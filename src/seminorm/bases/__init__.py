@@ -1,0 +1,5 @@
+"""Bases of functions: values, derivatives and energies, no data."""
+
+from .._base.lazy import lazy_exports
+
+__getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

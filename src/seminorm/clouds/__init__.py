@@ -1,0 +1,5 @@
+"""Point clouds: reading what users have, cleaning, spacing, normals."""
+
+from .._base.lazy import lazy_exports
+
+__getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

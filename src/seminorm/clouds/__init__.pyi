@@ -1,0 +1,11 @@
+from .cloud import CloudLike as CloudLike
+from .cloud import PointCloud as PointCloud
+from .cloud import as_cloud as as_cloud
+from .normals.estimation import OrientedCloud as OrientedCloud
+from .normals.estimation import estimate_normals as estimate_normals
+from .off_surface import OffSurfaceReport as OffSurfaceReport
+from .off_surface import off_surface_points as off_surface_points
+from .preparation import drop_invalid as drop_invalid
+from .preparation import remove_duplicates as remove_duplicates
+from .preparation import remove_outliers as remove_outliers
+from .preparation import thin as thin

@@ -1,0 +1,1 @@
+"""Normals of points: neighbourhoods, estimation, orientation."""

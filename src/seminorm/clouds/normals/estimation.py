@@ -1,0 +1,195 @@
+"""Normals for points that come without: estimated from neighbours, with signs that look outwards."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+from tqdm import tqdm
+
+from ..._base.warnings import warn_user
+from ..cloud import CloudLike, PointCloud, as_cloud, unit_rows
+from ..preparation import equal_rows
+from . import orientation
+from .local_fits import Neighborhoods
+
+_LEAST_POINTS = 4
+_ON_A_LINE = 1e-9  # second extent of the points over the first
+
+
+class OrientedCloud(PointCloud):
+    """A point cloud with estimated normals, made by :func:`estimate_normals`.
+
+    Attributes
+    ----------
+    normals : array (n, 3)
+        Of length 1; NaN where the coordinates are not finite.
+    confidence : array (n,)
+        In [0, 1], for direction and sign.
+    oriented : str, "outwards", "sensor" or "scan lines" by what decided the signs; "no" if they are arbitrary;
+        "consistent" if neighbours agree but the outside is unknown, as for a flat patch, and all look towards larger z
+    n_neighbors : int
+        How many neighbours were used.
+
+    See Also
+    --------
+    estimate_normals
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from seminorm.clouds import estimate_normals
+    >>> grid = np.stack(np.meshgrid(*[np.arange(10.0)] * 2), axis=-1).reshape(-1, 2)
+    >>> cloud = estimate_normals(np.column_stack([grid, np.zeros(100)]), sensor=[0, 0, 5])
+    >>> cloud.oriented, cloud[:5].normals[0].round(6) + 0.0
+    ('sensor', array([0., 0., 1.]))
+    """
+
+    __slots__ = ("confidence", "n_neighbors", "oriented")
+
+    def __init__(self, cloud: PointCloud, *, confidence: np.ndarray, oriented: str, n_neighbors: int):
+        super().__init__(cloud.points, cloud.normals, cloud.colors, cloud.attributes)
+        self.confidence, self.oriented, self.n_neighbors = confidence, oriented, n_neighbors
+
+    def __getitem__(self, rows: ArrayLike | slice) -> "OrientedCloud":
+        part = super().__getitem__(rows)
+        confidence = self.confidence[rows if isinstance(rows, slice) else np.asarray(rows)]
+        return OrientedCloud(part, confidence=confidence, oriented=self.oriented, n_neighbors=self.n_neighbors)
+
+
+def estimate_normals(
+    points: CloudLike,
+    n_neighbors: int | None = None,
+    *,
+    sensor: ArrayLike | None = None,
+    scan_lines: ArrayLike | None = None,
+    fit: str = "quadric",
+    orient: bool = True,
+    verbose: bool = False,
+) -> OrientedCloud:
+    """Estimate the outward normals of points.
+
+    A plane or a quadric is fitted to the neighbours of each point, without outliers. Signs come from the sensor, from
+    scan lines, or from the points alone: then neighbours are made to agree, weighed against directions that give all
+    points the winding number 1/2. The fits are repeated with the neighbours that lie on the same side of the surface,
+    which separates thin sheets.
+
+    Parameters
+    ----------
+    points : array (n, 3), PointCloud, path of a file, or a point cloud of Open3D, trimesh or PyVista
+        Normals they have are not used. Points with NaN or infinite coordinates get the normal NaN and confidence 0.
+    n_neighbors : int, optional
+        The point included; by default the noise decides: more average it, fewer keep details.
+    sensor : array (3,) or (n, 3), optional
+        Where the points were measured from, in all or one by one.
+    scan_lines : array (n,) of int, optional
+        Number of the scan line of each point. Lines must be numbered, and the points of each sorted, in the order of
+        measurement, all lines in the same direction. This settles all signs but one, which the points decide.
+    fit : "quadric" or "plane"
+        Planes are simpler, and less accurate where the surface bends.
+    orient : bool
+        Whether to find the signs.
+    verbose : bool
+        Show progress.
+
+    Returns
+    -------
+    OrientedCloud, a ``PointCloud`` with ``normals``, ``confidence``, ``oriented`` and ``n_neighbors``
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from seminorm.clouds import estimate_normals
+    >>> sphere = np.random.default_rng(0).standard_normal((1000, 3))
+    >>> sphere /= np.linalg.norm(sphere, axis=1, keepdims=True)
+    >>> cloud = estimate_normals(sphere)
+    >>> cloud.oriented, bool((np.sum(cloud.normals * sphere, axis=1) > 0.99).all())
+    ('outwards', True)
+
+    See Also
+    --------
+    seminorm.reconstruct : Estimates normals itself where points have none.
+    """
+    cloud = as_cloud(points)
+    if fit not in ("quadric", "plane"):
+        raise ValueError(f"fit must be 'quadric' or 'plane', got {fit!r}.")
+    places = _sensors(sensor, len(cloud))
+    lines = _lines(scan_lines, len(cloud), places, orient)
+    valid = np.flatnonzero(np.isfinite(cloud.points).all(axis=1))
+    _check_points(cloud.points, valid)
+    first, group = equal_rows(cloud.points[valid])
+    rows = valid[first]
+    placed = _placed(cloud.points[rows])
+    _check_neighbors(n_neighbors, len(rows))
+    with tqdm(total=len(rows) * (1 + orient), desc="fitting tangent planes", disable=not verbose, leave=False) as bar:
+        hood = Neighborhoods(placed, np.bincount(group), n_neighbors, fit == "quadric")
+        fits = hood.fit(report=bar.update)
+        normals, confidence, oriented = fits.normals, fits.confidence, "no"
+        if orient:
+            sights = None if places is None else np.broadcast_to(places, cloud.points.shape)[rows]
+            towards = None if sights is None else unit_rows(sights - cloud.points[rows])
+            handed = None if lines is None else orientation.line_directions(placed, lines[rows])
+            normals, confidence, oriented = _oriented(hood, fits, towards, handed, bar.update)
+    all_normals, all_confidence = np.full((len(cloud), 3), np.nan), np.zeros(len(cloud))
+    all_normals[valid], all_confidence[valid] = normals[group], confidence[group]
+    found = PointCloud(cloud.points, all_normals, cloud.colors, cloud.attributes)
+    return OrientedCloud(found, confidence=all_confidence, oriented=oriented, n_neighbors=hood.n_neighbors)
+
+
+def _oriented(hood, fits, towards, handed, report) -> tuple[np.ndarray, np.ndarray, str]:
+    normals, confidence, decided = orientation.orient(hood, fits, towards=towards, handed=handed, report=report)
+    if not decided:
+        return normals, confidence, "consistent"
+    return normals, confidence, "sensor" if towards is not None else "outwards" if handed is None else "scan lines"
+
+
+def _placed(points: np.ndarray) -> np.ndarray:
+    """Points around the origin, in a box of size 1."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    placed = (points - (low + high) / 2) / (high - low).max()
+    extents = np.linalg.svd(placed[:: max(len(placed) // 10_000, 1)], compute_uv=False)
+    if extents[1] <= _ON_A_LINE * extents[0]:
+        raise ValueError("all points lie on a line: normals need points that spread over a surface.")
+    return placed
+
+
+def _sensors(sensor: ArrayLike | None, n: int) -> np.ndarray | None:
+    if sensor is None:
+        return None
+    places = np.asarray(sensor, dtype=np.float64)
+    if places.shape not in ((3,), (n, 3)):
+        raise ValueError(f"sensor must have shape (3,) or ({n}, 3), one row per point, it has {places.shape}.")
+    if not np.isfinite(places).all():
+        raise ValueError("sensor must be finite: leave it out, and the points alone decide the signs.")
+    return places
+
+
+def _lines(scan_lines: ArrayLike | None, n: int, sensor: np.ndarray | None, orient: bool) -> np.ndarray | None:
+    if scan_lines is None or not orient:
+        return None
+    if sensor is not None:
+        raise ValueError("give sensor or scan_lines, not both: the sensor alone decides all signs.")
+    lines = np.asarray(scan_lines)
+    if lines.shape != (n,) or lines.dtype.kind not in "iu":
+        found = f"shape {lines.shape}, {lines.dtype}"
+        raise ValueError(f"scan_lines must be a whole number for each of the {n} points, got {found}.")
+    if len(lines) and lines.min() == lines.max():
+        raise ValueError(f"scan_lines must have two lines or more, all points are in line {lines[0]}.")
+    return lines.astype(np.int64)
+
+
+def _check_points(points: np.ndarray, valid: np.ndarray) -> None:
+    if len(valid) < len(points):
+        warn_user(f"{len(points) - len(valid)} of {len(points)} points have NaN or infinite coordinates: no normals.")
+    if len(valid) < _LEAST_POINTS:
+        raise ValueError(f"normals need at least {_LEAST_POINTS} valid points, got {len(valid)}.")
+    if np.ptp(points[valid], axis=0).max() == 0.0:
+        raise ValueError("all points are the same: normals need points that are apart.")
+
+
+def _check_neighbors(n_neighbors: int | None, n: int) -> None:
+    if n < _LEAST_POINTS:
+        raise ValueError(f"normals need at least {_LEAST_POINTS} distinct points, got {n}.")
+    is_whole = isinstance(n_neighbors, (int, np.integer)) and not isinstance(n_neighbors, bool)
+    if n_neighbors is not None and not (is_whole and _LEAST_POINTS <= n_neighbors <= n):
+        raise ValueError(
+            f"n_neighbors must be a whole number from {_LEAST_POINTS} to the number of distinct points, {n}, got "
+            f"{n_neighbors!r}: leave it out for an automatic choice."
+        )

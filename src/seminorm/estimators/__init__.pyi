@@ -1,0 +1,14 @@
+from .enclosing_hypersphere import EnclosingHypersphere as EnclosingHypersphere
+from .field_smoother import FieldSmoother as FieldSmoother
+from .implicit_svm import ImplicitSVM as ImplicitSVM
+from .kernel_neighbors import KernelNeighbors as KernelNeighbors
+from .kernel_pca import KernelPCA as KernelPCA
+from .kernel_perceptron import KernelPerceptron as KernelPerceptron
+from .registry import all_estimators as all_estimators
+from .slab import SlabMachine as SlabMachine
+from .smoother import Smoother as Smoother
+from .spectrum_matching import SpectrumMatch as SpectrumMatch
+from .spectrum_matching import match_spectrum as match_spectrum
+from .svc import SVC as SVC
+from .svr import SVR as SVR
+from .virtual_svc import VirtualSVC as VirtualSVC

@@ -1,0 +1,287 @@
+"""The base of all kernel machines: checked points or a given matrix, a settled kernel, the functions that come out of
+training, and saving. An estimator built on it only says what differs.
+"""
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Self, overload
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._base.memory import require_memory
+from .._base.saving import load_npz, save_npz
+from ..functions import Expansion, Functional
+from ..kernels import Kernel, NegativeDistance, ThinPlate
+from ..nullspace import NullSpace, Polynomials, identifiable
+from ..solvers.margin.machines import ProjectedKernel
+
+PRECOMPUTED = "precomputed"
+_ASYMMETRY = 1e-8
+_CONSTANT = 1e-12
+_LOW_DIMENSION = 10
+
+
+class Terms(NamedTuple):
+    """The functions sum_i dual[i] k(., x_i) + sum_j null[j] p_j, one per column."""
+
+    rows: np.ndarray  #: of the training points x_i
+    points: Any  #: x_i, (m, d); of no use for a given matrix
+    dual: np.ndarray  #: (m, k)
+    null: np.ndarray  #: (p, k)
+
+
+class FunctionRegressor(RegressorMixin, BaseEstimator, ABC):
+    """Base of the smoothers: what they do with ``function_`` and its standard deviations."""
+
+    function_: Any
+
+    @overload
+    def predict(self, X: Any, return_std: Literal[False] = False) -> np.ndarray: ...
+
+    @overload
+    def predict(self, X: Any, return_std: Literal[True]) -> tuple[np.ndarray, np.ndarray]: ...
+
+    def predict(self, X: Any, return_std: bool = False) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+        """Values at X; with ``return_std`` also the posterior standard deviation of f (without the noise)."""
+        X = self._check_points(X)
+        mean = self.function_(X)
+        return (mean, self._std(X)) if return_std else mean
+
+    def predict_gradient(self, X: Any) -> np.ndarray:
+        """Gradients at X: (n, d), or (n, k, d) for k outputs."""
+        return self.function_.gradient(self._check_points(X))
+
+    @abstractmethod
+    def _std(self, X: np.ndarray) -> np.ndarray: ...
+
+    def _check_points(self, X) -> np.ndarray:
+        check_is_fitted(self)
+        return validate_data(self, X, dtype=np.float64, reset=False)
+
+
+class KernelMachine(BaseEstimator):
+    """Base of the machines with a ``kernel``: one of :mod:`seminorm.kernels`, "precomputed", or None for a default."""
+
+    kernel: Any
+    kernel_: Any
+    null_space_: NullSpace | None
+    diag_fit_: np.ndarray
+    n_features_in_: int
+
+    _matrices: tuple[str, ...] = (PRECOMPUTED,)  # names under which a matrix may be given in place of points
+    _state: tuple[str, ...] = ()  # what training leaves beside names with a trailing underscore
+    _single_output = False  # whether function_ has one output
+    _copies = 4  # kernel matrices that training holds at once
+    _advice = "train on a subset."  # where there is no room for them
+
+    # -- input -----------------------------------------------------------------------------------------------------
+
+    def _is_given(self) -> bool:
+        """Whether X is a matrix of kernel values (or distances) to the training points."""
+        return isinstance(self.kernel, str) and self.kernel in self._matrices
+
+    def _accepts_sparse(self):
+        accepts = not self._is_given() and getattr(self.kernel, "accepts_sparse", False)
+        return "csr" if accepts else False
+
+    def _check_input(self, X, y: Any = "no_validation", **options):
+        """X, or X and y, validated."""
+        checked = validate_data(self, X, y, dtype=np.float64, accept_sparse=self._accepts_sparse(), **options)
+        if self._is_given():
+            self._refuse_bad_matrix(checked if isinstance(y, str) else checked[0])
+        return checked
+
+    def _check_training(self, X, y: Any = "no_validation", **options):
+        """X, or X and y, validated; ``kernel_`` is the kernel settled for X, None for a given matrix."""
+        checked = self._check_input(X, y, **options)
+        self.kernel_ = None if self._is_given() else self._settle_kernel(checked if isinstance(y, str) else checked[0])
+        return checked
+
+    def _settle_kernel(self, X):
+        if isinstance(self.kernel, str):
+            names = ", ".join(map(repr, self._matrices))
+            raise ValueError(
+                f"kernel must be a kernel of seminorm.kernels, {names}, or None for NegativeDistance(), got "
+                f"{self.kernel!r}."
+            )
+        return kernel_for(NegativeDistance() if self.kernel is None else self.kernel, X)
+
+    def _refuse_bad_matrix(self, X):
+        if X.shape[0] != X.shape[1]:
+            raise ValueError(
+                f"X must be the square matrix of the training points for kernel={self.kernel!r}, got shape {X.shape}."
+            )
+        if self.kernel == PRECOMPUTED and np.abs(X - X.T).max() > _ASYMMETRY * np.abs(X).max():
+            raise ValueError("X must be a symmetric matrix for kernel='precomputed': use (X + X.T) / 2.")
+
+    def _refuse_higher_order(self):
+        """Distances in feature space are the same for all kernels of one semi-norm only up to order 1."""
+        if self.kernel_ is not None and self.kernel_.cpd_order > 1:
+            raise ValueError(
+                f"kernel must be of order 0 or 1 to have distances k(x, x) - 2 k(x, y) + k(y, y), got {self.kernel_!r} "
+                f"of order {self.kernel_.cpd_order}: use NegativeDistance(), a positive definite kernel, or "
+                "seminorm.nullspace.Twin.from_data(kernel, X)."
+            )
+
+    def _check_points(self, X):
+        """X validated for a trained machine."""
+        check_is_fitted(self)
+        return validate_data(self, X, dtype=np.float64, accept_sparse=self._accepts_sparse(), reset=False)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._is_given()
+        tags.input_tags.sparse = isinstance(self.kernel, Kernel) and bool(self.kernel.accepts_sparse)
+        return tags
+
+    # -- matrices --------------------------------------------------------------------------------------------------
+
+    def _gram(self, X) -> np.ndarray:
+        """The kernel matrix of the training points, to be overwritten."""
+        n = X.shape[0]
+        require_memory(self._copies * 8 * n**2, f"a dense machine on {n} points", self._advice)
+        return np.array(X) if self._is_given() else self.kernel_(X)
+
+    def _null_matrix(self, X) -> tuple[np.ndarray, float]:
+        """The fitted null space at X, and the tolerance for its rank; warns if it is rank-deficient."""
+        assert self.null_space_ is not None
+        P = self.null_space_(X)
+        identifiable(self.null_space_, P)  # warns
+        return P, self.null_space_.resolution
+
+    def _beside_polynomials(self, X, degree: int) -> ProjectedKernel:
+        """The kernel matrix beside the polynomials of a degree (of a given matrix: the constant, or nothing for -1)."""
+        if self._is_given():
+            self.null_space_ = None
+            P, tolerance = np.ones((len(X), 1 if degree >= 0 else 0)), 1e-13
+        else:
+            self.null_space_ = Polynomials(degree).fit(X)
+            P, tolerance = self._null_matrix(X)
+        if P.shape[1] and len(P) <= P.shape[1]:
+            raise ValueError(
+                f"X has n_samples={len(P)}, no more than the {P.shape[1]} polynomials that are projected out of the "
+                "kernel: use a kernel of lower order (NegativeDistance, Gaussian), or more points."
+            )
+        return ProjectedKernel(self._gram(X), P, tolerance)
+
+    def _training_diag(self, X) -> np.ndarray:
+        return np.array(np.diagonal(X)) if self._is_given() else self.kernel_.diag(X)
+
+    def _diag(self, X, diag) -> np.ndarray:
+        """k(x, x) of checked points; for a given matrix what the user says, or the constant of the training points."""
+        if not self._is_given():
+            self._refuse_diag(diag)
+            return self.kernel_.diag(X)
+        if diag is None:
+            known = self.diag_fit_
+            if np.ptp(known) > _CONSTANT * np.abs(known).max():
+                raise ValueError(
+                    "diag is needed: give k(x, x) for each row of X. (It may be left out where k(x, x) is the same for "
+                    "all training points.)"
+                )
+            return np.full(len(X), known[0])
+        diag = np.asarray(diag, dtype=float)
+        if diag.shape != (len(X),) or not np.isfinite(diag).all():
+            raise ValueError(
+                f"diag must hold {len(X)} finite numbers k(x, x), one per row of X, got shape {diag.shape}."
+            )
+        return diag
+
+    def _refuse_diag(self, diag):
+        if diag is not None:
+            raise ValueError(f"diag goes with kernel='precomputed', and kernel is {self.kernel!r}.")
+
+    # -- what training found ---------------------------------------------------------------------------------------
+
+    def _keep(self, X, coefficients: np.ndarray, null: np.ndarray) -> None:
+        """Keep the functions sum_i coefficients[i] k(., x_i) + sum_j null[j] p_j, one per column."""
+        self._rows_ = np.flatnonzero(np.abs(coefficients).sum(axis=1) > 0)
+        self._points_ = np.empty((0, 0)) if self._is_given() else X[self._rows_]
+        self._coefficients_, self._null_ = coefficients[self._rows_], null
+
+    def _terms(self) -> Terms:
+        """What was kept."""
+        return Terms(self._rows_, self._points_, self._coefficients_, self._null_)
+
+    @property
+    def function_(self) -> Expansion:
+        """The functions that training found, as one function with an output for each of them."""
+        check_is_fitted(self)
+        if self._is_given():
+            raise ValueError(
+                f"function_ needs the kernel: with kernel={self.kernel!r} only values at given rows of the matrix "
+                "exist."
+            )
+        _, points, dual, null = self._terms()
+        if not len(dual):  # an expansion has at least one term
+            points, dual = np.zeros((1, self.n_features_in_)), np.zeros((1, null.shape[1]))
+        if self._single_output:
+            dual, null = dual[:, 0], null[:, 0]
+        assert self.null_space_ is not None
+        return Expansion(self.kernel_, [Functional(points)], dual, self.null_space_, null)
+
+    def _values(self, X) -> np.ndarray:
+        """The functions at checked points, or at the rows of a given matrix, (n, k)."""
+        rows, _, dual, null = self._terms()
+        if self._is_given():
+            return X[:, rows] @ dual + null.sum(axis=0)
+        if not len(rows):
+            assert self.null_space_ is not None
+            return self.null_space_(X) @ null
+        return self.function_(X).reshape(X.shape[0], -1)
+
+    # -- saving ----------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> Path:
+        """Write the trained machine to one npz file without pickle; :meth:`load` reads it.
+
+        What is saved are the parameters, and what training left in names with a trailing underscore.
+        """
+        check_is_fitted(self)
+        fitted = {
+            name: _plain(value) for name, value in vars(self).items() if name.endswith("_") or name in self._state
+        }
+        content = {"type": type(self).__name__, "parameters": self.get_params(deep=False), "fitted": fitted}
+        return save_npz(path, content)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a machine written by :meth:`save`; no code of the file is run."""
+        content = load_npz(path)
+        if content.get("type") != cls.__name__:
+            raise ValueError(f"{path} does not hold a {cls.__name__}.")
+        machine = cls(**content["parameters"])
+        machine.__dict__.update(content["fitted"])
+        return machine
+
+
+def _plain(value):
+    """Names that pandas gave as objects, as strings."""
+    if isinstance(value, np.ndarray) and value.dtype == object and all(isinstance(item, str) for item in value.flat):
+        return value.astype(str)
+    return value
+
+
+def kernel_for(kernel: Kernel | None, X: Any) -> Kernel:
+    """The kernel settled for the dimension of X; left out, the thin plate.
+
+    In more than ten dimensions with fewer than two points for each of the d + 1 free functions of the thin plate, the
+    default is ``NegativeDistance()``, which leaves only the constant free.
+    """
+    d = X.shape[1]
+    if kernel is not None and not isinstance(kernel, Kernel):
+        raise ValueError(f"kernel must be a kernel of seminorm.kernels such as ThinPlate(), got {kernel!r}.")
+    if kernel is not None:
+        return clone(kernel).for_dimension(d)
+    few = d > _LOW_DIMENSION and len(np.unique(X, axis=0)) < 2 * (d + 1)
+    return NegativeDistance() if few else ThinPlate()
+
+
+def alphas_of(alpha: object) -> np.ndarray:
+    """Numbers that the user gave for alpha, as an array."""
+    try:
+        return np.asarray(alpha, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"alpha must be a number, or an array of numbers as candidates, got {alpha!r}.") from None

@@ -1,0 +1,16 @@
+from .columns import PointSource as PointSource
+from .errors import FileFormatError as FileFormatError
+from .exchange import Format as Format
+from .exchange import all_formats as all_formats
+from .exchange import describe as describe
+from .exchange import open_points as open_points
+from .exchange import read_mesh as read_mesh
+from .exchange import read_points as read_points
+from .exchange import write_mesh as write_mesh
+from .exchange import write_points as write_points
+from .grids import Grid as Grid
+from .grids import write_grid as write_grid
+from .html import write_page as write_page
+from .png import write_png as write_png
+from .tables import Table as Table
+from .tables import open_table as open_table

@@ -1,0 +1,11 @@
+from .fields import plot_decision as plot_decision
+from .fields import plot_field as plot_field
+from .fields import plot_levels as plot_levels
+from .line import plot_band as plot_band
+from .line import plot_samples as plot_samples
+from .paths import plot_alpha_path as plot_alpha_path
+from .spectra import plot_filters as plot_filters
+from .spectra import plot_impulse as plot_impulse
+from .spectra import plot_kernels as plot_kernels
+from .spectra import plot_regressions as plot_regressions
+from .spectra import plot_spectrum as plot_spectrum

@@ -1,0 +1,5 @@
+"""Pictures of shapes, meshes and points: cameras, light, ray tracing, rasterizing."""
+
+from .._base.lazy import lazy_exports
+
+__getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -1,0 +1,9 @@
+from .cameras import Camera as Camera
+from .cameras import Orthographic as Orthographic
+from .cameras import Perspective as Perspective
+from .picture import Picture as Picture
+from .rasterizing import render_mesh as render_mesh
+from .rasterizing import render_points as render_points
+from .raytracing import render as render
+from .raytracing import trace as trace
+from .shading import Light as Light

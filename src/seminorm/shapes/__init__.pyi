@@ -1,0 +1,14 @@
+from .extraction.marching import extract as extract
+from .implicit import Curvature as Curvature
+from .implicit import Implicit as Implicit
+from .implicit import as_implicit as as_implicit
+from .mesh import Mesh as Mesh
+from .meshing import mesh_implicit as mesh_implicit
+from .primitives import Box as Box
+from .primitives import Capsule as Capsule
+from .primitives import Plane as Plane
+from .primitives import Sphere as Sphere
+from .primitives import Torus as Torus
+from .set_operations import blend as blend
+from .set_operations import meeting as meeting
+from .set_operations import product as product

@@ -1,0 +1,1 @@
+"""Level sets as triangles."""

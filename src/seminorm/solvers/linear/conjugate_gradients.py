@@ -1,0 +1,68 @@
+"""Preconditioned conjugate gradients for symmetric positive semi-definite systems with a solution."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Number of steps, sqrt(r'Mr / b'Mb) for the last residual r, and whether it was small enough."""
+
+    n_iter: int
+    residual: float
+    converged: bool
+
+
+def pairwise_dot(x: np.ndarray, y: np.ndarray) -> float:
+    """The dot product of arrays of any shape; its bits do not depend on the number of threads."""
+    return float((x * y).sum())
+
+
+def conjugate_gradients(
+    apply: Callable[[np.ndarray], np.ndarray],
+    precondition: Callable[[np.ndarray], np.ndarray],
+    right: np.ndarray,
+    x: np.ndarray,
+    *,
+    tol: float,
+    max_iter: int,
+    reduction: float = 1.0,
+    dot: Callable[[np.ndarray, np.ndarray], float] = pairwise_dot,
+) -> Outcome:
+    """Solve A x = right, starting from x and overwriting it, until sqrt(r'Mr / b'Mb) is at most ``tol``.
+
+    ``apply`` is v -> A v, and ``precondition`` v -> M v, an approximate inverse, symmetric and positive definite. A
+    semi-definite A is no obstacle as long as the system has a solution: the iterates stay in the range. The residual
+    must also fall to the share ``reduction`` of that of the first x: a good start may satisfy ``tol`` and still miss
+    what changed since it was found.
+    """
+    scale = dot(right, precondition(right))
+    if scale <= 0.0:
+        x[...] = 0.0
+        return Outcome(0, 0.0, True)
+    r = right - apply(x) if x.any() else right.astype(x.dtype)
+    z = precondition(r)
+    rho = dot(r, z)
+    direction = z.copy()
+    tol = min(tol, max(reduction * np.sqrt(max(rho, 0.0) / scale), _ROUNDING)) if reduction < 1.0 else tol
+    for n in range(max_iter):
+        residual = np.sqrt(max(rho, 0.0) / scale)
+        if residual <= tol:
+            return Outcome(n, float(residual), True)
+        image = apply(direction)
+        curvature = dot(direction, image)
+        if curvature <= 0.0:  # rounding: nothing more to gain
+            return Outcome(n, float(residual), False)
+        step = rho / curvature
+        x += step * direction
+        r -= step * image
+        z = precondition(r)
+        rho, previous = dot(r, z), rho
+        direction *= rho / previous
+        direction += z
+    residual = np.sqrt(max(rho, 0.0) / scale)
+    return Outcome(max_iter, float(residual), bool(residual <= tol))

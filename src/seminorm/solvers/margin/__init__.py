@@ -1,0 +1,1 @@
+"""Margin machines: problems, paths and solvers."""

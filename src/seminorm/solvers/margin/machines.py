@@ -1,0 +1,234 @@
+"""The matrices of a margin machine: from kernel and null-space matrices to a positive definite problem, and back to
+coefficients.
+
+Both machines present the problem as f = K a + Q b with Q'a = 0, K positive definite and Q orthonormal. They differ in
+what is free: :class:`FreeMachine` leaves the whole null space free; :class:`DenseMachine` is the machine with
+coefficients orthogonal to the null space and nothing, or only the constant, free [Walder and Chapelle 2007, 6.2].
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_solve, eigh, lapack, qr, solve_triangular
+
+from ...nullspace.linear_algebra import independent_columns
+from ..eigenvalues import repair_signs
+from .active_set import BasisRemoval
+
+_FEW = 8
+_ROWS_AT_ONCE = 512
+
+
+@dataclass
+class Coefficients:
+    """Of the kernel at some points, and of the null space."""
+
+    points: np.ndarray  #: indices of the points with a kernel term
+    dual: np.ndarray
+    null: np.ndarray
+
+
+class FreeMachine:
+    """The null space is free: K = Pi Phi Pi + c Q Q', c the mean eigenvalue.
+
+    Phi (n, n) is overwritten; ``indefinite`` says that it may have negative eigenvalues beside the null space, and K
+    with it. If the columns of P (n, r) are dependent, the coefficients of smallest norm are taken.
+    """
+
+    def __init__(self, Phi: np.ndarray, P: np.ndarray, tolerance: float = 1e-13, indefinite: bool = False):
+        self.indefinite = indefinite
+        self.combinations = independent_columns(P, tolerance)
+        P = P if self.combinations is None else P @ self.combinations
+        self.Q: np.ndarray
+        self.R: np.ndarray
+        self.Q, self.R = qr(P, mode="economic") if P.shape[1] else (P, np.empty((0, 0)))
+        self.PhiQ = Phi @ self.Q
+        self.K = _project_and_fill(Phi, self.Q, self.PhiQ)
+        self.scale = float(np.trace(self.K)) / len(self.K)  # filling in the mean eigenvalue has not changed the mean
+        if indefinite and self.scale <= 0:
+            self.scale = float(np.linalg.norm(self.K)) / np.sqrt(len(self.K)) or 1.0
+
+    def expand_many(self, parts: list[tuple]) -> list[Coefficients]:
+        """Those of several functions."""
+        return [self.expand(*part) for part in parts]
+
+    removal = None  # a point outside the active set has no kernel term that could leave
+
+    def expand(
+        self, active: np.ndarray, dual: np.ndarray, null: np.ndarray, values: np.ndarray | None = None
+    ) -> Coefficients:
+        """f = sum_active dual phi(., x_i) + P b: undo the change of the null coefficients."""
+        if len(self.R):
+            null = solve_triangular(self.R, null - self.PhiQ[active].T @ dual)
+        return Coefficients(active, dual, null if self.combinations is None else self.combinations @ null)
+
+
+class RepairedMachine(FreeMachine):
+    """The free machine of an indefinite kernel matrix whose negative eigenvalues are set to zero, or to their moduli.
+
+    With K = V diag(l) V' and S = V diag(h) V', h = 1 for l > 0 and 0 ("clip") or -1 ("flip") for l < 0, the machine of
+    the positive semi-definite K S is an expansion of the kernel itself, with coefficients S a on all points: test
+    points need no repair of their own.
+    """
+
+    def __init__(self, Phi: np.ndarray, P: np.ndarray, tolerance: float = 1e-13, repair: str = "clip"):
+        super().__init__(Phi, P, tolerance, indefinite=True)
+        eigenvalues, self._vectors = eigh(self.K, driver="evr", check_finite=False)
+        self._signs = repair_signs(eigenvalues, repair)
+        self.K = (self._vectors * (eigenvalues * self._signs)) @ self._vectors.T
+        self.scale, self.indefinite = float(np.trace(self.K)) / len(self.K), False
+
+    def expand(
+        self, active: np.ndarray, dual: np.ndarray, null: np.ndarray, values: np.ndarray | None = None
+    ) -> Coefficients:
+        """Coefficients S a on all points."""
+        if not len(active):
+            return super().expand(active, dual, null, values)
+        full = self._vectors @ (self._signs * (self._vectors[active].T @ dual))
+        return super().expand(np.arange(len(self.K)), full, null, values)
+
+
+class ProjectedKernel(FreeMachine):
+    """The free machine as a kernel matrix beside its null space, and the functions of its combinations."""
+
+    def definite_part(self) -> np.ndarray:
+        """Pi Phi Pi."""
+        projected = self.K - (self._filling() * self.Q) @ self.Q.T
+        return 0.5 * (projected + projected.T)
+
+    @property
+    def rounding(self) -> float:
+        """How large rounding errors of eigenvalues may be: relative to what was projected out, too."""
+        size = max(float(np.abs(self.PhiQ).max(initial=0.0)), abs(self._filling()))
+        return len(self.K) * np.finfo(float).eps * size
+
+    def functions(self, combinations: np.ndarray, filled: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Coefficients (n, k) and (p, k) of functions with values K a (if filled) or Pi Phi Pi a, a (n, k)."""
+        along = self.Q.T @ combinations
+        dual = combinations - self.Q @ along
+        null = self._filling() * along if filled else np.zeros_like(along)
+        return dual, self.expand(np.arange(len(dual)), dual, null).null
+
+    def _filling(self) -> float:
+        return float(self.Q[:, 0] @ self.K @ self.Q[:, 0]) if self.Q.shape[1] else 0.0
+
+
+class DenseMachine:
+    """Coefficients orthogonal to the null space, nothing or the constant free.
+
+    The kernel of the machine is K0 = Phi - Q S Q', positive semi-definite; the expansion runs over all points, or over
+    ``basis``. Phi (n, n) is overwritten; ``free`` (n, q) is what is left free on the data: no column, or one of ones.
+    """
+
+    indefinite = False
+
+    def __init__(
+        self,
+        Phi: np.ndarray,
+        P: np.ndarray,
+        free: np.ndarray,
+        basis: np.ndarray | None = None,
+        tolerance: float = 1e-13,
+    ):
+        self.basis = np.arange(len(Phi)) if basis is None else basis
+        combinations = independent_columns(P[self.basis], tolerance)
+        P = P[self.basis] if combinations is None else P[self.basis] @ combinations
+        Q = qr(P, mode="economic")[0] if P.shape[1] else P
+        self.Qb, self.all_points = Q, basis is None
+        core = np.array(Phi if basis is None else Phi[np.ix_(basis, basis)]).T  # symmetric: a view in Fortran's order
+        PhiQ = core @ Q
+        corner = Q.T @ PhiQ
+        _project_and_fill(core, Q, PhiQ)
+        try:
+            self.L = _cholesky_with_ridge(core)
+        except LinAlgError:
+            raise ValueError(
+                "the expansion with coefficients orthogonal to the null space needs distinct points, and some points "
+                "coincide (or nearly): remove duplicates, expand on fewer points, or leave the null space free."
+            ) from None
+        if self.all_points:
+            edge = PhiQ - Q @ corner
+            S = corner - edge.T @ cho_solve((self.L, True), edge, check_finite=False)
+            _subtract_product(Phi, Q @ S, Q)
+            self.K0 = Phi
+        else:
+            self.features = solve_triangular(self.L, self._project(Phi[basis]), lower=True, check_finite=False)
+            self.K0 = self.features.T @ self.features
+        inner = FreeMachine(self.K0, free)
+        self.K, self.Q, self.scale, self._inner = inner.K, inner.Q, inner.scale, inner
+        self._edge = edge if self.all_points else None
+
+    @cached_property
+    def removal(self) -> BasisRemoval | None:
+        """What leaving out a point takes from the kernel, besides its loss: much only while points are few."""
+        n, r = len(self.K), self.Qb.shape[1]
+        if not self.all_points or n > _FEW * r:
+            return None
+        # V = Phi Pi G^-1 Pi = I + Qb (G^-1 Pi Phi Qb - Qb)', then projected from the free functions; W = Pi G^-1 Pi
+        right = cho_solve((self.L, True), self._edge, check_finite=False) - self.Qb
+        left = self.Qb - self.Q @ (self.Q.T @ self.Qb)
+        W = np.empty(n)
+        for start in range(0, n, _ROWS_AT_ONCE):
+            columns = np.zeros((n, min(_ROWS_AT_ONCE, n - start)))
+            columns[start + np.arange(columns.shape[1]), np.arange(columns.shape[1])] = 1.0
+            whitened = solve_triangular(self.L, self._project(columns), lower=True, check_finite=False)
+            W[start : start + columns.shape[1]] = np.einsum("ij,ij->j", whitened, whitened)
+        return BasisRemoval(np.hstack([left, -self.Q]), np.hstack([right, self.Q]), W, self.K, self.Q)
+
+    def _project(self, B: np.ndarray) -> np.ndarray:
+        return B - self.Qb @ (self.Qb.T @ B)
+
+    def expand(self, active: np.ndarray, dual: np.ndarray, null: np.ndarray, values: np.ndarray) -> Coefficients:
+        """The coefficients at the basis points whose kernel sum has the values K0 a, and the free constant."""
+        return self.expand_many([(active, dual, null, values)])[0]
+
+    def expand_many(self, parts: list[tuple]) -> list[Coefficients]:
+        """Several machines at once: the triangular solves run through the large factor once for all."""
+        if self.all_points:  # Pi K0 a = Pi K a, because the free part is in the null space
+            right = np.column_stack([values - self.Q @ null for _, _, null, values in parts])
+            full = cho_solve((self.L, True), self._project(right), check_finite=False)
+        else:
+            right = np.column_stack([self.features[:, active] @ dual for active, dual, _, _ in parts])
+            full = solve_triangular(self.L, right, lower=True, trans="T", check_finite=False)
+        full = self._project(full)
+        return [Coefficients(self.basis, full[:, k], self._inner.expand(*part).null) for k, part in enumerate(parts)]
+
+
+Machine = FreeMachine | DenseMachine
+
+
+def _cholesky_with_ridge(core: np.ndarray) -> np.ndarray:
+    """Cholesky factor; very smooth kernels or points that nearly meet need a ridge of 1e-10 of the mean eigenvalue."""
+    diagonal = core.diagonal().copy()
+    L, info = lapack.dpotrf(core, lower=1, overwrite_a=1, clean=0)
+    if info > 0:  # the upper triangle was not touched: start again from it
+        L = np.asfortranarray(np.triu(L, 1).T)
+        L[np.diag_indices_from(L)] = diagonal + 1e-10 * diagonal.mean()
+        L, info = lapack.dpotrf(L, lower=1, overwrite_a=1, clean=0)
+    if info > 0:
+        raise LinAlgError
+    return L  # its upper triangle holds nothing of use
+
+
+def _project_and_fill(Phi: np.ndarray, Q: np.ndarray, PhiQ: np.ndarray) -> np.ndarray:
+    """Pi Phi Pi + c Q Q' in place, c the mean eigenvalue of the first part."""
+    corner = Q.T @ PhiQ
+    mean = float(np.trace(Phi) - np.trace(corner)) / max(len(Phi) - Q.shape[1], 1)
+    size = float(np.abs(PhiQ).max(initial=0.0))
+    if mean <= 1e-12 * size:  # nothing is left beside the null space: any positive number serves
+        mean = size or 1.0
+    _subtract_symmetric_product(Phi, PhiQ - 0.5 * Q @ (corner + mean * np.eye(len(corner))), Q)
+    return Phi
+
+
+def _subtract_symmetric_product(K: np.ndarray, A: np.ndarray, B: np.ndarray) -> None:
+    """K -= A B' + B A' in place."""
+    _subtract_product(K, np.hstack([A, B]), np.hstack([B, A]))
+
+
+def _subtract_product(K: np.ndarray, A: np.ndarray, B: np.ndarray) -> None:
+    """K -= A B' in place, a block of rows at a time."""
+    for start in range(0, len(K), _ROWS_AT_ONCE):
+        rows = slice(start, start + _ROWS_AT_ONCE)
+        K[rows] -= A[rows] @ B.T

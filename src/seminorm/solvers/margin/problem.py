@@ -1,0 +1,141 @@
+"""One margin problem: a loss on the points of a machine, at a given alpha or at one that is chosen."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import cast
+
+import numpy as np
+
+from ...losses import CLASSIFICATION, Loss, all_losses
+from . import box_machines, newton
+from .box_machines import BoxLoss, BoxMachineSolution
+from .indefinite import UnboundedError
+from .machines import Coefficients, Machine
+from .newton import NewtonSolution, SmoothLoss
+from .path import FEWEST_ERRORS, SMALLEST_ERROR, AlphaRule, MarginPath, walk
+from .separation import separator_that_vanishes
+
+EMPTY_PATH = MarginPath().arrays()
+MarginSolution = NewtonSolution | BoxMachineSolution
+
+
+@dataclass
+class MarginFit:
+    """A trained machine: coefficients, the alpha used, the path that led to it, and fitted values."""
+
+    machine: Machine
+    parts: tuple  #: active points, dual and null-space coefficients, values: what the machine expands
+    alpha: float  #: NaN if the null space alone meets all points, and alpha was to be chosen
+    path: dict[str, np.ndarray]
+    iterations: int
+
+    @property
+    def values(self) -> np.ndarray:
+        """f at the points."""
+        return self.parts[3]
+
+    @property
+    def coefficients(self) -> Coefficients:
+        """Of the kernel and of the null space."""
+        return self.machine.expand(*self.parts)
+
+
+class _NoMinimum:
+    """In place of a solution, for an alpha that is too small for an indefinite kernel."""
+
+    active, iterations = np.empty(0, dtype=int), 0
+
+
+class MarginProblem:
+    """A loss on the points of a machine, with positive weights.
+
+    The loss is one of labels -1 and 1, of numbers, or with points on the boundary, whose labels are 0
+    (:meth:`seminorm.losses.PerPoint.with_boundary`).
+    """
+
+    def __init__(self, machine: Machine, loss: Loss, weights: np.ndarray, max_iter: int = 100):
+        self.machine, self.loss, self.weights, self.max_iter = machine, loss, weights, max_iter
+        needs = [box_machines.NEEDS] if machine.indefinite else [newton.NEEDS, box_machines.NEEDS]
+        if not any(loss.provides(names) for names in needs):
+            raise ValueError(_refusal(loss, machine.indefinite))
+
+    def fit(self, alpha: float | np.ndarray | None, rule: AlphaRule | None = None) -> MarginFit:
+        """Train at a given alpha, or at the best of some candidates, judged by a rule for leave-one-out values."""
+        if rule is None:
+            rule = FEWEST_ERRORS if self.loss.task == CLASSIFICATION else SMALLEST_ERROR
+        if self.separator is not None:  # no kernel needed, whatever alpha is
+            return self._null_space_alone(np.nan if alpha is None or np.ndim(alpha) else float(alpha))
+        if alpha is not None and np.ndim(alpha) == 0:
+            return self._finish(float(alpha), self.solve(float(alpha)), EMPTY_PATH)
+        scale = self.machine.scale
+        grid = rule.alphas(scale) if alpha is None else np.asarray(alpha, dtype=float)
+
+        def score(solution) -> float:
+            if isinstance(solution, _NoMinimum):
+                return np.inf
+            return rule.score(self.loss, self.leave_one_out(solution), self.weights)
+
+        path = walk(grid, scale, rule, self._try, score, exhaustive=alpha is not None)
+        if not np.isfinite(path.best):  # the largest alpha tells why
+            self.solve(float(grid.max()))
+        return self._finish(path.alpha, cast(MarginSolution, path.solutions[path.alpha]), path.arrays())
+
+    def path(self, alphas: np.ndarray) -> Iterator[tuple[float, MarginFit | None]]:
+        """Trained machines for decreasing alphas, each started from the one before; None where there is none."""
+        start = None
+        for alpha in np.sort(alphas)[::-1]:
+            if self.separator is not None:
+                yield alpha, self._null_space_alone(float(alpha))
+                continue
+            start = self._try(float(alpha), start)
+            yield alpha, None if isinstance(start, _NoMinimum) else self._finish(float(alpha), start, EMPTY_PATH)
+
+    def _try(self, alpha: float, start=None):
+        try:
+            return self.solve(alpha, start)
+        except UnboundedError:
+            return _NoMinimum()
+
+    def solve(self, alpha: float, start: NewtonSolution | None = None) -> MarginSolution:
+        """The solution at one alpha, by the solver that the loss allows."""
+        K, Q, loss = self.machine.K, self.machine.Q, self.loss
+        if self.machine.indefinite:
+            return box_machines.solve_indefinite(K, Q, cast(BoxLoss, loss), alpha, self.weights, self.max_iter)
+        if loss.provides(newton.NEEDS):
+            return newton.minimize(K, Q, cast(SmoothLoss, loss), alpha, self.weights, start, self.max_iter)
+        return box_machines.solve(K, Q, cast(BoxLoss, loss), alpha, self.weights)
+
+    def leave_one_out(self, solution: MarginSolution) -> np.ndarray:
+        """Values that each point would get from the machine trained without it, the active set of the others kept."""
+        return solution.leave_one_out(self.machine.K, self.machine.Q, self.machine.removal)
+
+    @cached_property
+    def separator(self) -> np.ndarray | None:
+        """The smallest null-space coefficients that meet all labels, if any do: the kernel has nothing to do then."""
+        if self.loss.task != CLASSIFICATION:
+            return None
+        return separator_that_vanishes(self.machine.Q, self.loss.y)
+
+    def _finish(self, alpha: float, solution: MarginSolution, path: dict) -> MarginFit:
+        parts = (solution.active, solution.dual, solution.null, solution.values)
+        iterations = int(path["iterations"].sum()) if len(path["alpha"]) else solution.iterations
+        return MarginFit(self.machine, parts, alpha, path, iterations)
+
+    def _null_space_alone(self, alpha: float) -> MarginFit:
+        null = self.separator
+        assert null is not None
+        parts = (np.empty(0, dtype=int), np.empty(0), null, self.machine.Q @ null)
+        return MarginFit(self.machine, parts, alpha, EMPTY_PATH, 0)
+
+
+def _refusal(loss: Loss, indefinite: bool) -> str:
+    if not indefinite:
+        return f"the loss {loss.name!r} suits no solver: it needs the methods {newton.NEEDS} or {box_machines.NEEDS}."
+    names = sorted(
+        repr(known.name) for known in all_losses() if known.task == loss.task and known.provides(box_machines.NEEDS)
+    )
+    return (
+        f"the kernel matrix has negative eigenvalues, and the loss {loss.name!r} has no box for a stationary point: "
+        f"use one of {', '.join(dict.fromkeys(names))}, or clip the negative eigenvalues."
+    )

@@ -1,0 +1,1 @@
+"""Regularised least squares with a semi-norm."""
