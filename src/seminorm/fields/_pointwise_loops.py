@@ -271,7 +271,7 @@ def add_cube_data(x, chosen, start, corner, t, weights, inverses, links, tables,
         read_patch(x, links.neighbors[b], tables, patch)
         image = np.zeros_like(patch)
         values, gradients = np.empty((3, 4), dtype=x.dtype), np.empty((3, 4), dtype=x.dtype)
-        planes, result = np.empty((3, 16), dtype=x.dtype), np.empty(4, dtype=x.dtype)
+        planes, result = np.empty((3, 16), dtype=x.dtype), np.zeros(4, dtype=x.dtype)
         for i in range(start[b], start[b + 1]):
             if q1 == 3:
                 _cube_tables(pieces, slopes, inverse, t[i], values, gradients, 3)
