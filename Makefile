@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 # data and tools for development, where they are at hand: tests, benchmarks and some sections of the page use them
 ifneq ($(wildcard ../shared/data),)
@@ -12,10 +13,14 @@ endif
 
 .PHONY: demo quick test lint bench reproduce pictures clean
 
-$(STAMP): pyproject.toml
+NATIVE := CMakeLists.txt tools/backend.py $(shell find native -name '*.?pp')
+
+$(STAMP): pyproject.toml $(NATIVE)
 	@$(PYTHON) -c 'import sys; sys.exit("seminorm needs Python 3.11 or newer: make PYTHON=python3.11 ...") if sys.version_info < (3, 11) else None'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(PIP) 'scikit-build-core>=1.1' 'nanobind>=3.1'
+	$(BIN)/python tools/backend.py | xargs -r $(PIP)
+	$(PIP) --no-build-isolation --editable '.[dev]'
 	touch $(STAMP)
 
 demo: $(STAMP)

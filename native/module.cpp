@@ -1,0 +1,14 @@
+// seminorm._native: one bind_... for each folder, which lists its loops.
+#include "binding.hpp"
+
+namespace seminorm {
+void bind_threads(nb::module_&);
+void bind_distances(nb::module_&);
+}  // namespace seminorm
+
+NB_MODULE(_native, m) {
+    using namespace seminorm;
+    m.doc() = "The compiled loops of seminorm: arrays in, arrays out.";
+    bind_threads(m);
+    bind_distances(m);
+}
