@@ -4,6 +4,7 @@
 namespace seminorm {
 void bind_threads(nb::module_&);
 void bind_distances(nb::module_&);
+void bind_fields(nb::module_&);
 }  // namespace seminorm
 
 NB_MODULE(_native, m) {
@@ -11,4 +12,5 @@ NB_MODULE(_native, m) {
     m.doc() = "The compiled loops of seminorm: arrays in, arrays out.";
     bind_threads(m);
     bind_distances(m);
+    bind_fields(m);
 }

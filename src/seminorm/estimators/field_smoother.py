@@ -15,9 +15,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted, validate_data
 from tqdm import tqdm
 
-from .._base.compilation import announce_compilation
 from .._base.warnings import warn_user
-from ..fields import _loops as loops
 from ..fields.field import Field
 from ..fields.fit import Fit, Settings, fit_levels
 from ..fields.posterior import Posterior
@@ -31,7 +29,6 @@ from .observations import functional_shape, observed_functionals
 _FEW = 64
 _CRITERIA = ("robust_gcv", "gcv", "holdout")
 _HAIR = 1e-9  # of a cell of level 0
-_ALWAYS_NEEDED = (loops.locate, loops.apply, loops.add_data, loops.evaluate)
 
 
 class FieldSmoother(FunctionRegressor):
@@ -70,7 +67,7 @@ class FieldSmoother(FunctionRegressor):
     std_samples : int
         Random fields for the standard deviation at more than 64 points; its relative error is 1 / sqrt(2 std_samples).
     verbose : bool
-        Show progress, with the level at work, and say so before the loops are compiled, once on a machine.
+        Show progress, with the level at work.
     callback : callable, optional
         Called with a :class:`seminorm.fields.fit.Fit` after each level.
 
@@ -183,8 +180,6 @@ class FieldSmoother(FunctionRegressor):
         source = self._source(X, y, sample_weight, gradients, gradient_weight, functionals)
         settings = self._settings()
         self.__dict__.pop("function_", None)  # what fails now must not leave the field of other data
-        if self.verbose:
-            announce_compilation(_ALWAYS_NEEDED, partial(print, file=sys.stderr, flush=True))
         with tqdm(desc="reading", unit="pass", disable=not self.verbose) as bar:
             try:
                 for fit in fit_levels(source, settings, partial(_describe, bar)):

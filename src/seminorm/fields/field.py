@@ -8,11 +8,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..bases.bsplines import derivative_pieces, pieces
+from .. import _native
+from ..bases.bsplines import derivative_pieces
 from ..bases.grid import GridBasis
 from ..functions.protocol import StoredFunction
-from . import _loops as loops
-from . import _pointwise_loops as local
 from .system import Energy
 from .tree import Tree
 
@@ -87,14 +86,13 @@ class Field(StoredFunction):
         values, gradients = np.empty(len(X)), np.empty(X.shape)
         tree = self.tree
         spacings = np.array([tree.spacing(level) for level in range(tree.depth + 1)])
-        values_of, slopes = derivative_pieces(tree.degree, 1)
         for begin in range(0, len(X), _CHUNK_POINTS):
             part = slice(begin, begin + _CHUNK_POINTS)
             points = tree.box.coordinates(X[part])
             inside = np.clip(points, 0.0, tree.box.cells)
             block, cell = tree.locate(inside)
             out = np.empty((len(points), 1 + self.dimension))
-            local.jets(inside, block, cell, spacings, tree.links, tree.layout, values_of, slopes, self.coef, out)
+            _native.read_jets(tree.links, self.coef, inside, block, cell, spacings, out)
             beyond = np.flatnonzero((points != inside).any(axis=1))
             if self.order == 1:
                 out[beyond, 1:] = 0.0
@@ -176,7 +174,7 @@ class Field(StoredFunction):
         block, cell = tree.locate(points)
         out = np.empty((len(points), len(columns)))
         polynomials = derivative_pieces(tree.degree, int(orders.max(initial=0)))
-        loops.evaluate(points, block, cell, tree.links, tree.layout, polynomials, orders, self.coef, out)
+        _native.read_derivatives(tree.links, self.coef, points, block, cell, polynomials, orders, out)
         if orders.any():
             spacing = tree.box.spacing / 2.0 ** tree.level_of[block]
             out /= np.prod((spacing[:, None, None] * tree.box.scale) ** orders, axis=2)
@@ -190,8 +188,6 @@ def sample_blocks(field: Field, level: int, blocks: np.ndarray) -> np.ndarray:
         raise ValueError(f"level={level} is coarser than the field's depth {tree.depth}.")
     d, corners = tree.box.dimension, tree.layout.side + 1
     out = np.empty((len(blocks), corners**d), dtype=field.coef.dtype)
-    local.sample(
-        field.coef, np.ascontiguousarray(blocks, dtype=np.int64), level, tree.links, tree.layout, tree.root_lookup,
-        np.array(pieces(tree.degree)), out.dtype.type(field.offset), out,
-    )  # fmt: skip
+    blocks = np.ascontiguousarray(blocks, dtype=np.int64)
+    _native.sample_blocks(tree.links, field.coef, blocks, level, tree.roots, tree.root_grid, field.offset, out)
     return out.reshape(len(blocks), *[corners] * d)

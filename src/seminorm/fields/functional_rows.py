@@ -82,7 +82,7 @@ def _derivatives(X: np.ndarray, order: int, tree: Tree) -> sparse.csr_array:
     place = inside[:, None] + tables.digits
     slot = (place // tables.side + 1) @ 3 ** np.arange(d)[::-1]
     node = place % tables.side @ tables.side ** np.arange(d)[::-1]
-    columns = tree.links.neighbors[block[:, None], slot] * np.int64(tables.side**d) + node
+    columns = tree.neighbors[block[:, None], slot] * np.int64(tables.side**d) + node
     powers = t[:, :, None] ** np.arange(tree.degree + 1)
     along = [powers @ pieces.T for pieces in derivative_pieces(tree.degree, order)]  # (points, axes, functions)
     spacing = tree.box.spacing / 2.0 ** level[:, None] * tree.box.scale

@@ -10,13 +10,13 @@ from math import factorial
 import numpy as np
 from numpy.typing import DTypeLike
 
-from ..bases.bsplines import cell_products, derivative_pieces
-from . import _loops as loops
-from . import _pointwise_loops as _local
-from .system import CellEnergy, Equations, collapse, gather, threads_for
+from .. import _native
+from .._native import PointSum
+from ..bases.bsplines import cell_products
+from .system import CellEnergy, Equations, collapse, gather
 from .tree import Tree
 
-_BLOCK_WORK = 1000
+_LANES = 8  # the compiled loop reads rows filled up to a multiple of this
 
 
 class LocalEnergy(CellEnergy):
@@ -24,34 +24,25 @@ class LocalEnergy(CellEnergy):
 
     def __init__(self, tree: Tree, order: int):
         super().__init__(tree, order)
-        self._matrices = _row_matrices(tree.layout.side, tree.degree, order)
-        leaves = np.flatnonzero(tree.leaf.any(axis=1))
-        self._colors = tree.by_color(leaves)
+        self._forms = _row_forms(tree.layout.side, tree.degree, order)
+        self._leaves = tree.by_color(np.flatnonzero(tree.leaf.any(axis=1)))
 
     def add(self, x: np.ndarray, alpha: float, y: np.ndarray) -> None:
         """Add alpha times the energy's gradient (half of it) at collapsed coefficients x to y."""
-        tree = self.tree
         factors = (alpha * factorial(self.order) * self.factors).astype(x.dtype)
-        matrices = self._matrices.astype(x.dtype)
-        for chosen in self._colors:
-            with threads_for(_BLOCK_WORK * len(chosen)):
-                _local.add_energy(x, chosen, factors, matrices, tree.links, tree.layout, y)
+        _native.add_energy(self.tree.links, x, *self._leaves, factors, self._forms.astype(x.dtype), y)
 
 
 @cache
-def _row_matrices(side: int, degree: int, order: int) -> np.ndarray:
-    """For w functions in a row, in [w, t]: integrals of products of k-th derivatives / k!, k = t, ..., 0, stacked."""
+def _row_forms(side: int, degree: int, order: int) -> np.ndarray:
+    """For w functions in a row, in [w, k]: the integrals of products of their k-th derivatives, divided by k!."""
     most = side + degree
-    result = np.zeros((most + 1, order + 1, (order + 1) * most, most))
+    result = np.zeros((most + 1, order + 1, most, -(-most // _LANES) * _LANES))
     for cells in range(1, side + 1):
-        w = cells + degree
-        single = np.zeros((order + 1, w, w))
         for k in range(order + 1):
             for c in range(cells):
                 alive = slice(c, c + degree + 1)
-                single[k, alive, alive] += cell_products(degree, k) / factorial(k)
-        for t in range(order + 1):
-            result[w, t, : (t + 1) * w, :w] = single[t::-1].reshape(-1, w)
+                result[cells + degree, k, alive, alive] += cell_products(degree, k) / factorial(k)
     return result
 
 
@@ -75,18 +66,17 @@ class PointEquations(Equations):
     ):
         super().__init__(tree, LocalEnergy(tree, order), dtype)
         block, cell = tree.locate(points)
-        self.point_order, start = loops.sort_by_block(block, len(tree.coords))
+        self.point_order, start = tree.sort_by_block(block)
         n, d = points.shape
         self._axis_weights = np.ones(d) if axis_weights is None else np.asarray(axis_weights, dtype=float)
         corner, t = np.empty(n, dtype=np.int32), np.empty((n, d), dtype=np.float32)
-        _local.place(points, block, cell, self.point_order, tree.links, tree.layout, corner, t)
-        values, slopes = derivative_pieces(tree.degree, 1)
-        self._places, self._tables = (start, corner, t), (tree.links, tree.layout, values, slopes)
+        _native.place_points(tree.links, points, block, cell, self.point_order, corner, t)
+        self._places = start, corner, t
         self.weights = np.ascontiguousarray(weights[self.point_order], dtype=np.float32)
         self.observed = np.ascontiguousarray(observed[self.point_order], dtype=np.float32)
-        self._colors = tree.by_color(np.flatnonzero(np.diff(start)))
+        self._occupied = tree.by_color(np.flatnonzero(np.diff(start)))
         axes, sums = self._axis_weights.sum(), (self.value_weight, self.gradient_weight)
-        _local.cell_weights(start, corner, self.weights, axes, tree.links, tree.layout, *sums)
+        _native.sum_point_weights(tree.links, start, corner, self.weights, axes, *sums)
         self.sum_to_parents()
         self._right: np.ndarray | None = None
 
@@ -107,11 +97,11 @@ class PointEquations(Equations):
     def apply(self, x: np.ndarray, alpha: float) -> np.ndarray:
         collapsed, image = collapse(self.tree, x), self._empty()
         self.energy.add(collapsed, alpha, image)
-        self._add_data(collapsed, _local.APPLIED, image)
+        self._add_data(collapsed, PointSum.applied, image)
         return gather(self.tree, image)
 
     def data_diagonal(self) -> np.ndarray:
-        return self._add_data(self._nothing, _local.SQUARED, self._empty())
+        return self._add_data(self._nothing, PointSum.squared, self._empty())
 
     def smoothed_data(self) -> np.ndarray:
         """Observations summed into the functions of the leaves and read back: what a point sees of its neighbours."""
@@ -122,11 +112,11 @@ class PointEquations(Equations):
         return self._read(collapse(self.tree, x))
 
     def _leaf_right(self) -> np.ndarray:
-        return self._add_data(self._nothing, _local.OBSERVED, self._empty())
+        return self._add_data(self._nothing, PointSum.observed, self._empty())
 
     def _read(self, collapsed: np.ndarray) -> np.ndarray:
         out = np.empty(self.observed.shape, dtype=np.float32)
-        _local.evaluate(collapsed, *self._places, self.energy.spacings, *self._tables, out)
+        _native.read_points(self.tree.links, collapsed, *self._places, self.energy.spacings, out)
         return out
 
     def _empty(self) -> np.ndarray:
@@ -136,22 +126,7 @@ class PointEquations(Equations):
     def _nothing(self) -> np.ndarray:
         return np.zeros((1, 1), dtype=self.dtype)
 
-    def _add_data(self, x: np.ndarray, what: int, y: np.ndarray) -> np.ndarray:
-        tree = self.tree
-        cube = tree.box.dimension == 3 and tree.degree in (2, 3) and (self._axis_weights == 1.0).all()
-        if what == _local.APPLIED and cube:
-            return self._add_cube_data(x, y)
+    def _add_data(self, x: np.ndarray, what: PointSum, y: np.ndarray) -> np.ndarray:
         data = self.weights, self._axis_weights, self.observed, self.energy.spacings
-        for chosen in self._colors:
-            with threads_for(_BLOCK_WORK * len(chosen)):
-                _local.add_data(x, chosen, *self._places, *data, *self._tables, what, y)
-        return y
-
-    def _add_cube_data(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        links, layout, values, slopes = self._tables
-        tables = links, layout, values.astype(x.dtype), slopes.astype(x.dtype)
-        inverses = (1.0 / self.energy.spacings).astype(x.dtype)
-        for chosen in self._colors:
-            with threads_for(_BLOCK_WORK * len(chosen)):
-                _local.add_cube_data(x, chosen, *self._places, self.weights, inverses, *tables, y)
+        _native.add_point_data(self.tree.links, x, *self._occupied, *self._places, *data, what, y)
         return y

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike
 
-from ..bases.bsplines import pieces
-from . import _loops as loops
+from .. import _native
 from .field import Field
 from .system import CellEnergy, System, collapse, dot, gather
 from .tree import Tree
@@ -93,7 +92,7 @@ class Posterior:
         for i in range(len(points)):
             leaf_right = np.zeros(tree.active.shape)
             one = points[i : i + 1], block[i : i + 1], cell[i : i + 1]
-            loops.spread(*one, tree.links, tree.layout, pieces(tree.degree), np.ones(1), leaf_right)
+            _native.spread_points(tree.links, *one, np.ones(1), leaf_right)
             right = gather(tree, leaf_right)
             x = np.zeros_like(right)
             self.system.solve_for(self.alpha, right, x, tol=self.tol, max_iter=self.max_iter)
@@ -159,5 +158,5 @@ def energy_noise(tree: Tree, energy: CellEnergy, alpha: float, rng: np.random.Ge
     numbers = rng.standard_normal((int(np.count_nonzero(tree.leaf)), factor.shape[1]))
     noise = np.zeros(tree.active.shape)
     roots = np.sqrt(alpha * energy.factors)
-    loops.spread_cells(tree.leaf, roots, tree.links, tree.layout, factor, numbers, noise)
+    _native.spread_cells(tree.links, tree.leaf, roots, factor, numbers, noise)
     return noise

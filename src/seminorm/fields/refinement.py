@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from .. import _native
 from ..functions.functionals import ObservedFunctionals
-from . import _loops as loops
 from .field import Field
 from .functional_rows import cell_shares
 from .sources import Chunk, Observations, prepare
@@ -44,10 +44,10 @@ class Residuals:
         used = (weights > 0).any(axis=1)
         points = np.ascontiguousarray(points[used])
         block, cell = tree.locate(points)
-        order, start = loops.sort_by_block(block, len(tree.coords))
-        loops.add_residuals(
-            np.sqrt(weights[used]) * residuals[used], points, order, start, tree.level_start[tree.depth], cell,
-            tree.links, tree.layout.side, self.number, self._squares, self._jumps, self._pairs,
+        order, start = tree.sort_by_block(block)
+        _native.add_residuals(
+            tree.links, np.sqrt(weights[used]) * residuals[used], points, order, start, tree.level_start[tree.depth],
+            cell, self.number, self._squares, self._jumps, self._pairs,
         )  # fmt: skip
 
     def merge(self, other: Residuals) -> None:

@@ -8,21 +8,18 @@ preconditioner (BPX), whose number of steps does not grow with the depth.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
 
 import numpy as np
-from numba import get_num_threads, set_num_threads
 from scipy import linalg, sparse
 
+from .. import _native
 from .._base.blas import suited_to
-from ..bases.bsplines import cell_energy, cell_products, derivative_pieces, pieces
+from ..bases.bsplines import cell_energy, cell_products, derivative_pieces
 from ..functions.functionals import ObservedFunctionals, box_quadrature
 from ..solvers.linear.conjugate_gradients import Outcome, conjugate_gradients
-from . import _loops as loops
 from .functional_rows import cell_weights, leaf_rows, of_constant
 from .sources import Observations, prepare, scrambled
 from .tree import Tree
@@ -32,30 +29,11 @@ _RIDGE = 1e-11
 _REDUCTION = 0.1
 _FEW_CELLS = 512
 _COARSE_LEVELS = {1: 6, 2: 3, 3: 2, 4: 1}
-_WORTH = 40_000
-
-
-@contextmanager
-def threads_for(work: int) -> Iterator[None]:
-    """One thread for loops over fewer than some ten thousand numbers, else what Numba is set to."""
-    before = get_num_threads()
-    if work >= _WORTH or before == 1:
-        yield
-        return
-    set_num_threads(1)
-    try:
-        yield
-    finally:
-        set_num_threads(before)
 
 
 def dot(x: np.ndarray, y: np.ndarray) -> float:
     """Dot product, summed in the same order for any number of threads."""
-    x, y = x.reshape(-1), y.reshape(-1)
-    partial = np.empty(-(-x.size // loops.LANES))
-    with threads_for(x.size):
-        loops.partial_dots(x, y, partial)
-    return float(sum(partial.tolist()))
+    return _native.dot(x.reshape(-1), y.reshape(-1))
 
 
 class CellEnergy:
@@ -83,44 +61,36 @@ class Energy(CellEnergy):
         tree, tables = self.tree, self.tree.layout
         covered = tree.covered.reshape(len(tree.covered), -1, tables.side)
         kind = (covered == len(tables.digits)).all(axis=2).astype(np.int32)
-        blocks, lines = np.nonzero((kind == 0) & covered.any(axis=2))
+        blocks, lines = map(np.ascontiguousarray, np.nonzero((kind == 0) & covered.any(axis=2)))
         kind[blocks, lines] = 2 + np.arange(len(blocks), dtype=np.int32)
         edge = np.zeros((len(blocks), len(tables.offset), tables.side))
-        loops.edge_stencils(blocks, lines, tree.links, tables, tree.leaf, self.cell, edge)
+        _native.edge_stencils(tree.links, blocks, lines, tree.leaf, self.cell, edge)
         return kind, edge
 
     def __call__(self, collapsed: np.ndarray) -> float:
         """The energy of a field whose coefficients are collapsed on the leaves."""
         image = np.empty_like(collapsed)
-        nothing = np.zeros((0, len(self.inner), self.tree.layout.side))
-        _apply_leaves(self, collapsed, self.factors, np.zeros((1, 1), dtype=np.int32), nothing, False, image)
+        _apply_leaves(self, collapsed, self.factors, None, None, image)
         return dot(collapsed, image)
 
 
-def _apply_leaves(energy: Energy, x, factors, *data_and_image) -> None:
-    links, tables = energy.tree.links, energy.tree.layout
-    with threads_for(x.size):
-        loops.apply(x, factors, links, tables, energy.kind, energy.edge, energy.inner, *data_and_image)
+def _apply_leaves(energy: Energy, x, factors, data_line, data, image) -> None:
+    stencils = energy.kind, energy.edge, energy.inner
+    _native.apply_stencils(energy.tree.links, x, factors, *stencils, data_line, data, image)
 
 
 def collapse(tree: Tree, x: np.ndarray) -> np.ndarray:
     """Coefficients of all levels as coefficients on the leaves: each level with the refined coarser ones added."""
     x = x.copy()
-    refinement = tree.layout.refinement.astype(x.dtype)
     for parents in tree.parents:
-        every = np.concatenate(parents)
-        with threads_for(x[0].size * len(every)):
-            loops.prolong_add(x, every, tree.links, tree.layout, refinement)
+        _native.prolong_add(tree.links, x, parents.blocks)
     return x
 
 
 def gather(tree: Tree, x: np.ndarray) -> np.ndarray:
     """The transpose of :func:`collapse`, in place: inner products with the functions of all levels."""
-    refinement = np.ascontiguousarray(tree.layout.refinement.T, dtype=x.dtype)
     for parents in reversed(tree.parents):
-        for group in parents:
-            with threads_for(x[0].size * len(group)):
-                loops.restrict_add(x, group, tree.links, tree.layout, refinement)
+        _native.restrict_add(tree.links, x, *parents)
     x *= tree.active
     return x
 
@@ -159,8 +129,7 @@ class Equations(ABC):
         for sums in (self.value_weight, self.gradient_weight):
             for level in range(tree.depth - 1, -1, -1):
                 own = tree.blocks(level)
-                with threads_for(sums[own].size):
-                    loops.add_to_parents(sums, own.start, own.stop, tree.links, tree.layout)
+                _native.add_to_parents(tree.links, sums, own.start, own.stop)
 
     @abstractmethod
     def apply(self, x: np.ndarray, alpha: float) -> np.ndarray:
@@ -197,9 +166,9 @@ class Equations(ABC):
         for axis in range(d):
             means[1] += np.where(np.arange(d) == axis, slopes[tables.digits], squares[tables.digits]).prod(axis=1)
         out = self.data_diagonal()
-        loops.add_diagonal(
-            tree.links, tree.layout, tree.leaf, self.energy.cell, alpha * self.energy.factors, self.energy.spacings,
-            means, self.value_weight, self.gradient_weight, out,
+        _native.add_diagonal(
+            tree.links, tree.leaf, self.energy.cell, alpha * self.energy.factors, self.energy.spacings, means,
+            self.value_weight, self.gradient_weight, out,
         )  # fmt: skip
         return out
 
@@ -241,16 +210,15 @@ class System(Equations):
         self.square_sum += float((ready.weights * ready.observations[:, :, 0] ** 2).sum())
         tree = self.tree
         block, cell = tree.locate(ready.points)
-        order, start = loops.sort_by_block(block, len(tree.coords))
-        self._grow(loops.new_lines(block, cell, tree.links, tree.layout, self._data_line, self._lines))
-        slopes = derivative_pieces(tree.degree, 1)[1]
-        for chosen in tree.by_color(np.flatnonzero(np.diff(start))):
-            loops.add_data(
-                ready.points, ready.observations, ready.weights, order, start, chosen, cell,
-                self.energy.spacings, tree.links, tree.layout, pieces(tree.degree), slopes, ready.first,
-                self._data_line, self._data, self.leaf_right,
-            )  # fmt: skip
-        loops.add_cell_weights(ready.weights, order, start, cell, ready.first, self.value_weight, self.gradient_weight)
+        order, start = tree.sort_by_block(block)
+        self._grow(_native.new_lines(tree.links, block, cell, self._data_line, self._lines))
+        groups = tree.by_color(np.flatnonzero(np.diff(start)))
+        _native.assemble(
+            tree.links, ready.points, ready.observations, ready.weights, order, start, *groups, cell,
+            self.energy.spacings, *ready.first, self._data_line, self._data, self.leaf_right,
+        )  # fmt: skip
+        sums = self.value_weight, self.gradient_weight
+        _native.add_cell_weights(tree.links, ready.weights, order, start, cell, *ready.first, *sums)
 
     def merge(self, other: System) -> None:
         blocks, lines = np.nonzero(other._data_line >= 0)
@@ -305,7 +273,7 @@ class System(Equations):
         return image
 
     def _apply_to_leaves(self, collapsed: np.ndarray, factors: np.ndarray, image: np.ndarray) -> None:
-        _apply_leaves(self.energy, collapsed, factors, self._data_line, self._data, True, image)
+        _apply_leaves(self.energy, collapsed, factors, self._data_line, self._data, image)
         if self._rows is not None:
             image += (self._columns @ (self._rows @ collapsed.reshape(-1))).reshape(image.shape)
 

@@ -14,28 +14,26 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .. import _native
 from ..bases.box import GridBox
-from . import _loops as loops
 from .layout import BlockLayout, layout
 
 _BOX = ("low", "scale", "spacing", "cells")
 
 
-class Links(NamedTuple):
-    """How the blocks of a tree hang together, for the compiled loops; -1 stands for no block."""
+class BlockGroups(NamedTuple):
+    """Blocks in groups, of which no two blocks share a function: group g has ``blocks[starts[g]:starts[g + 1]]``."""
 
-    coords: np.ndarray  # (blocks, d): position of each block in its level
-    is_cell: np.ndarray  # (blocks,): whether it has cells of the region, or only functions that reach in from outside
-    level_of: np.ndarray  # (blocks,)
-    limits: np.ndarray  # (levels, d): number of cells along each axis
-    factors: np.ndarray  # (levels,): cells of the level along a cell of level 0
-    neighbors: np.ndarray  # (blocks, 3**d): blocks around each block
-    finer: np.ndarray  # (blocks, 2**d): blocks of functions of the next level inside each block
-    children: np.ndarray  # (blocks, 2**d): those of them that have cells of the region
+    blocks: np.ndarray
+    starts: np.ndarray
 
 
 class Tree:
-    """Regions, blocks and index tables of a multilevel basis; ``levels`` has the blocks of each region (n, d)."""
+    """Regions, blocks and index tables of a multilevel basis; ``levels`` has the blocks of each region (n, d).
+
+    ``coords`` (blocks, d) is the position of each block in its level, ``level_of`` (blocks,) its level, ``neighbors``
+    (blocks, 3**d) the blocks around it, -1 where there is none; ``links`` holds all of that for the compiled loops.
+    """
 
     def __init__(self, box: GridBox, degree: int, levels: list[np.ndarray]):
         self.box, self.degree = box, degree
@@ -92,7 +90,7 @@ class Tree:
         level, side = self.depth, self.layout.side
         own = self.coords[self.blocks(level)]
         flags = np.zeros((len(own), 4**self.box.dimension), dtype=np.bool_)
-        loops.flag_children(marked, own, self.cells(level), self.layout, flags)
+        _native.flag_children(self.links, marked, own, self.cells(level), flags)
         block, child = np.nonzero(flags)
         steps = np.stack(np.unravel_index(child, [4] * self.box.dimension), axis=-1) - 1
         blocks = 2 * own[block] + steps
@@ -106,8 +104,14 @@ class Tree:
     def locate(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Block number and cell in the block of the leaf that holds each point, given in cells of level 0."""
         block, cell = np.empty(len(points), dtype=np.int32), np.empty(len(points), dtype=np.int32)
-        loops.locate(points, self.links, self.root_lookup, self.box.cells, self.layout.side, block, cell)
+        _native.locate(self.links, np.ascontiguousarray(points, dtype=float), self.roots, self._root_cells, block, cell)
         return block, cell
+
+    def sort_by_block(self, block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Order of points by their blocks (stable), and where the points of each block begin in it."""
+        order, start = np.empty(len(block), dtype=np.int64), np.empty(len(self.coords) + 1, dtype=np.int64)
+        _native.sort_by_block(block, order, start)
+        return order, start
 
     def _grid(self, level: int) -> np.ndarray:
         """Blocks of functions along each axis."""
@@ -137,37 +141,35 @@ class Tree:
         around = np.array(list(np.ndindex(*[3] * d))) - 1
         halves = np.array(list(np.ndindex(*[2] * d)))
         total = len(self.coords)
-        links = Links(
-            coords=self.coords,
-            is_cell=self._is_cell,
-            level_of=self.level_of,
-            limits=np.stack([self.cells(level) for level in range(len(self.levels))]),
-            factors=2.0 ** np.arange(len(self.levels)),
-            neighbors=np.full((total, 3**d), -1, dtype=np.int32),
-            finer=np.full((total, 2**d), -1, dtype=np.int32),
-            children=np.full((total, 2**d), -1, dtype=np.int32),
-        )
+        self.neighbors = np.full((total, 3**d), -1, dtype=np.int32)
+        # blocks of the next level inside each block, and those of them that have cells of the region
+        inside, children = (np.full((total, 2**d), -1, dtype=np.int32) for _ in range(2))
         for level in range(len(self.levels)):
             own = self.blocks(level)
-            links.neighbors[own] = self._lookup(level, self.coords[own][:, None] + around)
+            self.neighbors[own] = self._lookup(level, self.coords[own][:, None] + around)
             if level < self.depth:
                 finer = self._lookup(level + 1, 2 * self.coords[own][:, None] + halves)
-                links.finer[own] = finer
+                inside[own] = finer
                 cells = (finer >= 0) & self._is_cell[np.maximum(finer, 0)] & self._is_cell[own][:, None]
-                links.children[own] = np.where(cells, finer, -1)
-        self.links = links
-        root_grid = -(-self.box.cells // self.layout.side)
-        levels = [self.blocks(level) for level in range(self.depth)]
-        inside = [(links.finer[own] >= 0).any(axis=1) for own in levels]
-        parents = (own.start + np.flatnonzero(part) for own, part in zip(levels, inside, strict=True))
-        self.parents = [self.by_color(blocks) for blocks in parents]  # those with finer ones inside
-        self.root_lookup = self._lookup(0, np.argwhere(np.ones(root_grid))).reshape(root_grid).astype(np.int32)
+                children[own] = np.where(cells, finer, -1)
+        self._root_cells = np.array(self.box.cells, dtype=np.int64)
+        limits = np.stack([self.cells(level) for level in range(len(self.levels))]).astype(np.int64)
+        self.links = _native.TreeLinks(
+            self.degree, self.coords, self._is_cell, self.level_of, limits, 2.0 ** np.arange(len(self.levels)),
+            self.neighbors, inside, children,
+        )  # fmt: skip
+        parents = (np.flatnonzero((inside[own] >= 0).any(axis=1)) for own in map(self.blocks, range(self.depth)))
+        starts = self.level_start[:-1]
+        self.parents = [self.by_color(first + blocks) for first, blocks in zip(starts, parents, strict=False)]
+        self.root_grid = -(-self._root_cells // self.layout.side)
+        self.roots = self._lookup(0, np.argwhere(np.ones(self.root_grid))).astype(np.int32)
 
-    def by_color(self, blocks: np.ndarray) -> list[np.ndarray]:
+    def by_color(self, blocks: np.ndarray) -> BlockGroups:
         """Blocks in groups that share no function: by the parity of their coordinates."""
         parity = (self.coords[blocks] % 2) @ (2 ** np.arange(self.box.dimension))
-        groups = (blocks[parity == color] for color in range(2**self.box.dimension))
-        return [group for group in groups if len(group)]
+        order = np.argsort(parity, kind="stable")
+        starts = np.searchsorted(parity[order], np.arange(2**self.box.dimension + 1))
+        return BlockGroups(blocks[order], starts.astype(np.int64))
 
     def _lookup(self, level: int, coords: np.ndarray) -> np.ndarray:
         """Numbers of the blocks with the given coordinates, -1 where there is none."""
@@ -181,8 +183,7 @@ class Tree:
         total, nodes = len(self.coords), self.layout.side**self.box.dimension
         region, self.leaf, self.active = (np.zeros((total, nodes), dtype=np.bool_) for _ in range(3))
         self.covered = np.zeros((total, nodes), dtype=np.int16)
-        loops.mark_cells(self.links, self.layout, region, self.leaf)
-        loops.mark_functions(self.links, self.layout, region, self.leaf, self.active, self.covered)
+        _native.mark(self.links, region, self.leaf, self.active, self.covered)
 
 
 def _ravel(coords: np.ndarray, grid: np.ndarray) -> np.ndarray:
