@@ -20,17 +20,14 @@ struct UserPairs {
 
 // Item k is the pair (k / m, k % m).
 inline void call_pairs(const UserPairs& a, i64 begin, i64 end) {
-    i64 i = begin / a.m, j = begin % a.m;
-    for (i64 item = begin; item < end; ++item) {
-        if (!a.symmetric || j < i) {
+    for (i64 item = begin; item < end;) {
+        const i64 i = item / a.m, first = item % a.m, last = least(a.m, first + end - item);
+        for (i64 j = first; j < (a.symmetric ? least(i, last) : last); ++j) {
             const double value = a.function(a.X + i * a.d, a.Y + j * a.d, a.d, a.user_data);
             a.out[i * a.m + j] = value;
             if (a.symmetric) a.out[j * a.m + i] = value;
         }
-        if (++j == a.m) {
-            j = 0;
-            ++i;
-        }
+        item += last - first;
     }
 }
 }  // namespace seminorm
