@@ -7,7 +7,6 @@ namespace seminorm {
 namespace {
 using Indices = In<i64, 1>;
 constexpr i64 kWidestWindow = i64(1) << 40;
-constexpr i64 kUserPairsAtOnce = 64;
 
 void need_series(const In<double, 2>& values, const Indices& starts, const Indices& order, const char* name) {
     const i64 series = length(starts) - 1;
@@ -75,7 +74,8 @@ void user_pairs(In<double, 2> X, In<double, 2> Y, std::uintptr_t function, std::
     need(function != 0, "function must not be null");
     const UserPairs a{X.data(), Y.data(), n, m, d, reinterpret_cast<UserFunction>(function),
                       reinterpret_cast<void*>(user_data), symmetric, out.data()};
-    run(n * m, kUserPairsAtOnce, [&](i64 begin, i64 end) { call_pairs(a, begin, end); });
+    const i64 grain = 1 + least<i64>(63, n * m / 1024);  // nobody knows what a call takes: few if there are few at all
+    run(n * m, grain, [&](i64 begin, i64 end) { call_pairs(a, begin, end); });
 }
 
 nb::tuple capsule_parts(nb::object capsule) {

@@ -55,8 +55,9 @@ template <int Context> class DistortionBlock {
         for (i64 r = top; r < bottom + wide; ++r) differences(image, r, dy, dx, left, right + wide);
         for (i64 r = top; r < bottom; ++r) {
             for (i64 c = left; c < right + wide; ++c) {
-                Pixels sum = Pixels::load(points_.data() + (r * row_ + c) * kImages);
-                for (i64 k = 1; k <= wide; ++k) sum = sum + Pixels::load(points_.data() + ((r + k) * row_ + c) * kImages);
+                const float* point = points_.data() + (r * row_ + c) * kImages;
+                Pixels sum = Pixels::load(point);
+                for (i64 k = 1; k <= wide; ++k) sum = sum + Pixels::load(point + k * row_ * kImages);
                 sum.store(column_.data() + c * kImages);
             }
             float* forth = forth_.data() + r * w_ * kImages;

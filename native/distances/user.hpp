@@ -1,4 +1,4 @@
-// Distances by a C function of the user: out[i, j] = function(x_i, y_j, d, user_data) for rows of X (n, d) and Y (m, d).
+// Distances by a C function of the user: out[i, j] = function(x_i, y_j, d, user_data), with rows of X (n, d), Y (m, d).
 #pragma once
 
 #include <cstdint>

@@ -102,7 +102,8 @@ template <int Channels, bool Largest> class WarpingTable {
         for (i64 j = begin; j < end; ++j) {
             const double* there = others_ + j * channels_ * kEight;
             Eight cost = square(Eight::all(x[0]) - Eight::load(there));
-            for (i64 c = 1; c < channels_; ++c) cost = cost + square(Eight::all(x[c]) - Eight::load(there + c * kEight));
+            for (i64 c = 1; c < channels_; ++c)
+                cost = cost + square(Eight::all(x[c]) - Eight::load(there + c * kEight));
             const Eight up = Eight::load(above_ + (j + 1) * kEight);
             left = cell(cost, up, left, diagonal);
             left.store(above_ + (j + 1) * kEight);

@@ -43,7 +43,7 @@ class UserDistance(Distance):
     -----
     No exception comes out of a C function. Where a Python function that Numba compiles raises one, the distance is NaN,
     which is then reported as an error. A C function that fails should return NaN as well. Python code under
-    ``ctypes.CFUNCTYPE`` works too, one call at a time; its exceptions are printed and lost.
+    ``ctypes.CFUNCTYPE`` works too, one call at a time; its exceptions, Ctrl-C among them, are printed and lost.
 
     ``ctypes`` functions without ``argtypes`` are taken to have the right arguments: wrong ones end the process. C
     functions cannot be pickled, Python functions of a module can.
