@@ -303,6 +303,7 @@ def test_extras_are_declared():
         "viewers",
         "grid",
         "distributed",
+        "numba",
         "docs",
         "dev",
     }

@@ -102,7 +102,8 @@ template <int Channels, bool Largest> class WarpingTable {
         for (i64 j = begin; j < end; ++j) {
             const double* there = others_ + j * channels_ * kEight;
             Eight cost = square(Eight::all(x[0]) - Eight::load(there));
-            for (i64 c = 1; c < channels_; ++c) cost = cost + square(Eight::all(x[c]) - Eight::load(there + c * kEight));
+            for (i64 c = 1; c < channels_; ++c)
+                cost = cost + square(Eight::all(x[c]) - Eight::load(there + c * kEight));
             const Eight up = Eight::load(above_ + (j + 1) * kEight);
             left = cell(cost, up, left, diagonal);
             left.store(above_ + (j + 1) * kEight);
@@ -119,45 +120,52 @@ SEMINORM_INLINE i64 half_width(const Warping& a, i64 length, i64 other) {
     return a.share >= 0 ? static_cast<i64>(__builtin_rint(a.share * double(most(length, other)))) : a.window;
 }
 
-template <int Channels, bool Largest> void warp_blocks(const Warping& a, i64 begin, i64 end) {
-    for (i64 b = begin; b < end; ++b) {
-        const i64 first = a.blocks[b] * kEight, number = least<i64>(kEight, a.others - first);
-        const i64* others = a.other_order + first;
-        i64 lengths[kEight] = {}, longest = 0;
+// One of `parts` parts of the series against eight others.
+template <int Channels, bool Largest> void warp_part(const Warping& a, i64 block, i64 part) {
+    const i64 first = block * kEight, number = least<i64>(kEight, a.others - first);
+    const i64 partners = a.symmetric ? first + number : a.series;
+    const i64 from = partners * part / a.parts, to = partners * (part + 1) / a.parts;
+    if (from == to) return;
+    const i64* others = a.other_order + first;
+    i64 lengths[kEight] = {}, longest = 0;
+    for (i64 k = 0; k < number; ++k) {
+        lengths[k] = a.other_starts[others[k] + 1] - a.other_starts[others[k]];
+        longest = most(longest, lengths[k]);
+    }
+    Scratch<double> side_by_side(longest * a.channels * kEight, 0.0), above((longest + 1) * kEight);
+    for (i64 k = 0; k < number; ++k) {
+        const double* values = a.other_values + a.other_starts[others[k]] * a.channels;
+        for (i64 j = 0; j < lengths[k] * a.channels; ++j) side_by_side[j * kEight + k] = values[j];
+    }
+    for (i64 p = from; p < to; ++p) {
+        const i64 i = a.order[p], rows = a.starts[i + 1] - a.starts[i];
+        bool done[kEight] = {};
         for (i64 k = 0; k < number; ++k) {
-            lengths[k] = a.other_starts[others[k] + 1] - a.other_starts[others[k]];
-            longest = most(longest, lengths[k]);
-        }
-        Scratch<double> side_by_side(longest * a.channels * kEight, 0.0), above((longest + 1) * kEight);
-        for (i64 k = 0; k < number; ++k) {
-            const double* from = a.other_values + a.other_starts[others[k]] * a.channels;
-            for (i64 j = 0; j < lengths[k] * a.channels; ++j) side_by_side[j * kEight + k] = from[j];
-        }
-        for (i64 p = 0; p < (a.symmetric ? first + number : a.series); ++p) {
-            const i64 i = a.order[p], rows = a.starts[i + 1] - a.starts[i];
-            bool done[kEight] = {};
-            for (i64 k = 0; k < number; ++k) {
-                if (done[k]) continue;
-                const i64 width = half_width(a, rows, lengths[k]);
-                WarpingTable<Channels, Largest> table(side_by_side.data(), above.data(), a.channels, longest, width);
-                table.fill(a.values + a.starts[i] * a.channels, rows);
-                for (i64 q = k; q < number; ++q) {
-                    if (done[q] || half_width(a, rows, lengths[q]) != width) continue;
-                    done[q] = true;
-                    const double square = above[lengths[q] * kEight + q];
-                    a.out[i * a.others + others[q]] = square;
-                    if (a.symmetric) a.out[others[q] * a.others + i] = square;
-                }
+            if (done[k]) continue;
+            const i64 width = half_width(a, rows, lengths[k]);
+            WarpingTable<Channels, Largest> table(side_by_side.data(), above.data(), a.channels, longest, width);
+            table.fill(a.values + a.starts[i] * a.channels, rows);
+            for (i64 q = k; q < number; ++q) {
+                if (done[q] || half_width(a, rows, lengths[q]) != width) continue;
+                done[q] = true;
+                const double square = above[lengths[q] * kEight + q];
+                a.out[i * a.others + others[q]] = square;
+                if (a.symmetric) a.out[others[q] * a.others + i] = square;
             }
         }
     }
 }
 
+template <int Channels, bool Largest> void warp_items(const Warping& a, i64 begin, i64 end) {
+    for (i64 item = begin; item < end; ++item)
+        warp_part<Channels, Largest>(a, a.blocks() - 1 - item / a.parts, item % a.parts);
+}
+
 void warp(const Warping& a, i64 begin, i64 end) {
     if (a.largest)
-        a.channels == 1 ? warp_blocks<1, true>(a, begin, end) : warp_blocks<0, true>(a, begin, end);
+        a.channels == 1 ? warp_items<1, true>(a, begin, end) : warp_items<0, true>(a, begin, end);
     else
-        a.channels == 1 ? warp_blocks<1, false>(a, begin, end) : warp_blocks<0, false>(a, begin, end);
+        a.channels == 1 ? warp_items<1, false>(a, begin, end) : warp_items<0, false>(a, begin, end);
 }
 }  // namespace
 }  // namespace seminorm

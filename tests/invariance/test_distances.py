@@ -1,7 +1,8 @@
 """Distances of patterns: against formulas written out, SciPy and least squares; their contract; bad input."""
 
-import os
+import ctypes
 import pickle
+import shutil
 import subprocess
 import sys
 
@@ -10,24 +11,27 @@ import pytest
 from helpers import case_id
 from hypothesis import given
 from hypothesis import strategies as st
-from numba import njit
+from scipy import LowLevelCallable
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial import procrustes
 from scipy.spatial.distance import cdist
 from scipy.spatial.transform import Rotation
 from sklearn.base import clone
 
+from seminorm import MissingExtraError
+from seminorm._base.threads import limited_threads
 from seminorm.invariance.distances import (
     DTW,
-    CompiledDistance,
     Euclidean,
     Frechet,
     ImageDistortion,
     PointSetDistance,
     SubspaceDistance,
     TangentDistance,
+    UserDistance,
     all_distances,
 )
+from seminorm.invariance.distances.user import _compiled
 
 
 def city_block(x, y):
@@ -39,6 +43,12 @@ def city_block(x, y):
 
 def one_sided(x, y):
     return np.maximum(x - y, 0.0).sum()
+
+
+def raising(x, y):
+    if x[0] > 0:
+        raise ValueError("never seen")
+    return 0.0
 
 
 def signed(x, y):
@@ -107,7 +117,7 @@ def test_claims_of_hilbert_spaces(d, rng):
     smallest = np.linalg.eigvalsh(-centring @ d.pairwise(X) ** 2 @ centring).min()
     if d.is_euclidean:
         assert smallest > -1e-10
-    elif not isinstance(d, CompiledDistance | ImageDistortion):  # for which these few data happen to be definite
+    elif not isinstance(d, UserDistance | ImageDistortion):  # for which these few data happen to be definite
         assert smallest < -1e-6
 
 
@@ -223,25 +233,22 @@ def test_origin_of_unequal_lengths(d, rng):
     np.testing.assert_allclose(d.to_origin(X), [d.distance(x, np.zeros_like(x)) for x in X], rtol=1e-12)
 
 
-@pytest.mark.slow
-def test_same_bits_for_any_number_of_threads():
-    code = """
-import numba, numpy as np
-from seminorm.invariance.distances import DTW, Euclidean, Frechet, CompiledDistance, SubspaceDistance
-def city_block(x, y):
-    return np.abs(x - y).sum()
-rng = np.random.default_rng(0)
-X = rng.standard_normal((70, 41))
-for d in (DTW(), DTW(window=5), Frechet(), CompiledDistance(city_block)):
-    results = []
+@pytest.mark.parametrize("d", [DTW(), DTW(window=5), Frechet()], ids=case_id)
+def test_same_bits_for_any_number_of_threads(d, rng):
+    X = rng.standard_normal((70, 41))
+    results = set()
     for threads in (1, 2, 3):
-        numba.set_num_threads(threads)
-        results.append((d.pairwise(X).tobytes(), d.pairwise(X, X[:9]).tobytes()))
-    print(len(set(results)))
-"""
-    environment = {**os.environ, "NUMBA_NUM_THREADS": "3"}
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
-    assert ran.stdout.split() == ["1"] * 4
+        with limited_threads(threads):
+            results.add((d.pairwise(X).tobytes(), d.pairwise(X, X[:9]).tobytes()))
+    assert len(results) == 1
+
+
+def test_long_series_in_parts(rng, monkeypatch):
+    X, Y = random_series(rng, rng.integers(5, 40, 30)), random_series(rng, rng.integers(5, 40, 13))
+    whole = [DTW().pairwise(X), DTW().pairwise(X, Y), DTW(0.9).pairwise(Y)]
+    monkeypatch.setattr("seminorm.invariance.distances.warping._CELLS_AT_ONCE", 1000)
+    for one, other in zip(whole, [DTW().pairwise(X), DTW().pairwise(X, Y), DTW(0.9).pairwise(Y)], strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize(
@@ -467,33 +474,136 @@ def test_bad_point_sets(options, X, message):
 
 # -- functions of the user
 
+C_FUNCTION = ctypes.CFUNCTYPE(
+    ctypes.c_double,
+    ctypes.POINTER(ctypes.c_double),
+    ctypes.POINTER(ctypes.c_double),
+    ctypes.c_int64,
+    ctypes.c_void_p,
+)
+SIGNATURE = "double (double const *, double const *, int64_t, void *)"
 
-@pytest.mark.parametrize("function", [city_block, njit(city_block)], ids=["plain", "compiled"])
-def test_compiled_distance(function, rng):
+
+@C_FUNCTION
+def city_block_in_c(x, y, d, user_data):
+    """City block distance, times the number that the user data is, if there is one."""
+    factor = ctypes.cast(user_data, ctypes.POINTER(ctypes.c_double))[0] if user_data else 1.0
+    return factor * sum(abs(x[k] - y[k]) for k in range(d))
+
+
+def numba_function():
+    return pytest.importorskip("numba").njit(city_block)
+
+
+def numba_c_function():
+    numba = pytest.importorskip("numba")
+
+    @numba.cfunc("float64(CPointer(float64), CPointer(float64), int64, voidptr)")
+    def function(x, y, d, user_data):
+        return np.abs(numba.carray(x, d) - numba.carray(y, d)).sum()
+
+    return function
+
+
+def capsule():
+    return tuple.__getitem__(LowLevelCallable(city_block_in_c, signature=SIGNATURE), 0)
+
+
+FUNCTIONS = {
+    "plain": lambda: pytest.importorskip("numba") and city_block,
+    "njit": numba_function,
+    "cfunc": numba_c_function,
+    "ctypes": lambda: city_block_in_c,
+    "capsule": capsule,
+    "low level": lambda: LowLevelCallable(city_block_in_c),
+    "low level capsule": lambda: LowLevelCallable(capsule()),
+}
+
+
+@pytest.mark.parametrize("kind", FUNCTIONS)
+@pytest.mark.parametrize("threads", [1, 3])
+def test_user_distance(kind, threads, rng):
     X, Y = rng.standard_normal((40, 7)), rng.standard_normal((13, 7))
-    d = CompiledDistance(function)
-    np.testing.assert_allclose(d.pairwise(X), cdist(X, X, "cityblock"), rtol=1e-12)
-    np.testing.assert_allclose(d.pairwise(X, Y), cdist(X, Y, "cityblock"), rtol=1e-12)
+    d = UserDistance(FUNCTIONS[kind]())
+    with limited_threads(threads):
+        np.testing.assert_allclose(d.pairwise(X), cdist(X, X, "cityblock"), rtol=1e-12)
+        np.testing.assert_allclose(d.pairwise(X, Y), cdist(X, Y, "cityblock"), rtol=1e-12)
+        np.testing.assert_allclose(clone(d).pairwise(X, Y), cdist(X, Y, "cityblock"), rtol=1e-12)
+    assert clone(d) == d
 
 
-def test_one_loop_for_a_function():
-    from seminorm.invariance.distances.compiled import _loop
+CITY_BLOCK = """
+#include <math.h>
+#include <stdint.h>
+double city_block(double const *x, double const *y, int64_t d, void *user_data) {
+    double total = 0.0;
+    for (int64_t k = 0; k < d; ++k) total += fabs(x[k] - y[k]);
+    return total;
+}
+"""
 
-    assert _loop(city_block) is _loop(clone(CompiledDistance(city_block)).function)
-    assert _loop(city_block) is not _loop(one_sided)
+
+def test_functions_of_a_library(tmp_path, rng):
+    """Functions of ctypes.CDLL have no argtypes unless one sets them."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("needs a C compiler")
+    (tmp_path / "city_block.c").write_text(CITY_BLOCK)
+    subprocess.run([compiler, "-O2", "-shared", "-fPIC", "city_block.c", "-o", "library.so"], cwd=tmp_path, check=True)
+    X = rng.standard_normal((50, 3))
+    function = ctypes.CDLL(str(tmp_path / "library.so")).city_block
+    assert function.argtypes is None
+    np.testing.assert_allclose(UserDistance(function).pairwise(X), cdist(X, X, "cityblock"), rtol=1e-12)
+
+
+def test_user_data_of_functions(rng):
+    X, factor = rng.standard_normal((9, 4)), ctypes.c_double(2.5)
+    data = ctypes.cast(ctypes.pointer(factor), ctypes.c_void_p)
+    d = UserDistance(LowLevelCallable(city_block_in_c, data))
+    np.testing.assert_allclose(d.pairwise(X), 2.5 * cdist(X, X, "cityblock"), rtol=1e-12)
+
+
+def test_a_function_is_compiled_once():
+    pytest.importorskip("numba")
+    assert _compiled(city_block) is _compiled(clone(UserDistance(city_block)).function)
+    assert _compiled(city_block) is not _compiled(one_sided)
+
+
+def test_without_numba(monkeypatch, rng):
+    X = rng.standard_normal((5, 3))
+    monkeypatch.setitem(sys.modules, "numba", None)
+    with pytest.raises(MissingExtraError, match=r"needs numba.*pip install 'seminorm\[numba\]'"):
+        UserDistance(lambda x, y: 0.0).pairwise(X)
+    np.testing.assert_allclose(UserDistance(city_block_in_c).pairwise(X), cdist(X, X, "cityblock"), rtol=1e-12)
 
 
 def test_bad_functions(rng):
+    pytest.importorskip("numba")
     X = np.array([[1.0], [2.0], [-4.0], [7.0]])
     with pytest.raises(ValueError, match=r"distance signed of X\[0\] and X\[2\] is -3.0: distances must be finite"):
-        CompiledDistance(signed).pairwise(X[:3])
+        UserDistance(signed).pairwise(X[:3])
     with pytest.raises(ValueError, match=r"distance signed of X\[3\] and Y\[0\] is nan"):
-        CompiledDistance(signed).pairwise(X[[0, 1, 1, 3]], X[:1])
+        UserDistance(signed).pairwise(X[[0, 1, 1, 3]], X[:1])
     with pytest.raises(
         ValueError, match=r"one_sided is not symmetric: from X\[0\] to X\[3\] it is 0.0, the other way 6"
     ):
-        CompiledDistance(one_sided).pairwise(X)
+        UserDistance(one_sided).pairwise(X)
+    with pytest.raises(ValueError, match=r"distance raising of X\[0\] and Y\[0\] is nan"):
+        UserDistance(raising).pairwise(X, X[1:])
     with pytest.raises(TypeError, match="must be a function"):
-        CompiledDistance("city_block").pairwise(X)
+        UserDistance("city_block").pairwise(X)
     with pytest.raises(ValueError, match="Numba cannot compile the distance <lambda>"):
-        CompiledDistance(lambda x, y: "far").pairwise(X)
+        UserDistance(lambda x, y: "far").pairwise(X)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)(abs),
+        LowLevelCallable(ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(abs)),
+        LowLevelCallable(C_FUNCTION(lambda x, y, d, data: 0.0), signature="double (float *, double *, long, void *)"),
+    ],
+)
+def test_signatures_of_c_functions(function):
+    with pytest.raises(ValueError, match=r"has the signature '.*', it must be 'double \(double const \*, double"):
+        UserDistance(function).pairwise(np.ones((3, 2)))

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from helpers import case_id
-from numba import set_num_threads
 from scipy.ndimage import gaussian_filter, sobel
 
+from seminorm._base.threads import limited_threads
 from seminorm.invariance.distances.distortion import ImageDistortion
 from seminorm.invariance.distances.tangent import TangentDistance
 from seminorm.invariance.transformations.images import seven_deformations
@@ -129,13 +129,8 @@ def test_matrices_are_symmetric_and_the_same_in_parts(distance):
     assert (D[~np.eye(37, dtype=bool)] > 0).all()
     np.testing.assert_allclose(distance.pairwise(X[:5], X), D[:5], rtol=1e-4, atol=1e-6)
     assert distance.distance(X[3].ravel(), X[3].ravel()) == pytest.approx(0.0, abs=1e-6)
-    set_num_threads(1)
-    try:
+    with limited_threads(1):
         assert (distance.pairwise(X) == D).all()
-    finally:
-        from numba import config
-
-        set_num_threads(config.NUMBA_NUM_THREADS)
 
 
 def test_small_moves_cost_little():

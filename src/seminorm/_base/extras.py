@@ -10,6 +10,7 @@ _PURPOSES = {
     "viewers": "showing meshes in another program",
     "grid": "labelled grids",
     "distributed": "distributed computation",
+    "numba": "compiling a Python function",
 }
 
 

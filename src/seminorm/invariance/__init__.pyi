@@ -3,13 +3,13 @@ from .definiteness import DefiniteRepair as DefiniteRepair
 from .definiteness import Repair as Repair
 from .distances.base import Distance as Distance
 from .distances.base import Euclidean as Euclidean
-from .distances.compiled import CompiledDistance as CompiledDistance
 from .distances.distortion import ImageDistortion as ImageDistortion
 from .distances.minimum import MinimumDistance as MinimumDistance
 from .distances.point_sets import PointSetDistance as PointSetDistance
 from .distances.registry import all_distances as all_distances
 from .distances.subspace import SubspaceDistance as SubspaceDistance
 from .distances.tangent import TangentDistance as TangentDistance
+from .distances.user import UserDistance as UserDistance
 from .distances.warping import DTW as DTW
 from .distances.warping import Frechet as Frechet
 from .haar import HaarFeatures as HaarFeatures

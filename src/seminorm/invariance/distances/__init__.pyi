@@ -1,11 +1,11 @@
 from .base import Distance as Distance
 from .base import Euclidean as Euclidean
-from .compiled import CompiledDistance as CompiledDistance
 from .distortion import ImageDistortion as ImageDistortion
 from .minimum import MinimumDistance as MinimumDistance
 from .point_sets import PointSetDistance as PointSetDistance
 from .registry import all_distances as all_distances
 from .subspace import SubspaceDistance as SubspaceDistance
 from .tangent import TangentDistance as TangentDistance
+from .user import UserDistance as UserDistance
 from .warping import DTW as DTW
 from .warping import Frechet as Frechet

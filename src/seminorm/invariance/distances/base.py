@@ -24,7 +24,7 @@ class Distance(EqualByParameters, BaseEstimator):
     See Also
     --------
     DistanceKernel : Kernels of a distance.
-    CompiledDistance : A distance from a function of two patterns.
+    UserDistance : A distance from a function of two patterns.
 
     Examples
     --------

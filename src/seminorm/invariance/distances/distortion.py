@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.ndimage import correlate1d
 
+from ... import _native
 from ..transformations.grids import checked_shape
-from ._distortion_loops import LANES, cross_distances
 from .base import ImageDistance, require_equal_patterns
 
 _SLOPE, _SMOOTH = (-0.5, 0.0, 0.5), (0.25, 0.5, 0.25)  # Sobel's filter, along an axis and across it
@@ -52,9 +52,9 @@ class ImageDistortion(ImageDistance):
             if not (isinstance(value, (int, np.integer)) and value >= 0):
                 raise ValueError(f"{name} must be a whole number of pixels, 0 or more, got {value!r}.")
         A = self._channels(X)
-        squared = np.zeros((len(A), len(A) if Y is None else len(Y)))
-        lanes = _side_by_side(A if Y is None else self._channels(Y))
-        cross_distances(A, lanes, self.reach, self.context, Y is None, squared)
+        B = A if Y is None else self._channels(Y)
+        squared = np.zeros((len(A), len(B)))
+        _native.distort(A, B, self.reach, self.context, Y is None, squared)
         if Y is None:
             squared += squared.T
         return np.sqrt(squared, out=squared)
@@ -71,12 +71,3 @@ class ImageDistortion(ImageDistance):
             for axis in (1, 2)
         ]
         return np.ascontiguousarray(np.stack(slopes, axis=1), dtype=np.float32)
-
-
-def _side_by_side(images: np.ndarray) -> np.ndarray:
-    """Images (n, ...) in blocks of sixteen, interleaved along the rows and filled up with zeros."""
-    blocks = -(-len(images) // LANES)
-    filled = np.zeros((blocks * LANES, *images.shape[1:]), dtype=images.dtype)
-    filled[: len(images)] = images
-    lanes = np.moveaxis(filled.reshape(blocks, LANES, *images.shape[1:]), 1, -1)
-    return np.ascontiguousarray(lanes).reshape(*lanes.shape[:-2], -1)

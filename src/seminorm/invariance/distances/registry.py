@@ -11,12 +11,12 @@ from ..._base.registry import Registry
 from ..transformations.finite import Reflection
 from ..transformations.vectors import Rotation, Shift
 from .base import Distance, Euclidean
-from .compiled import CompiledDistance
 from .distortion import ImageDistortion
 from .minimum import MinimumDistance
 from .point_sets import PointSetDistance
 from .subspace import SubspaceDistance
 from .tangent import TangentDistance
+from .user import UserDistance
 from .warping import DTW, Frechet
 
 
@@ -51,4 +51,4 @@ _register(
         PointSetDistance(n_points=6, matching=True),
     ],
 )
-_register(CompiledDistance, lambda: [CompiledDistance(_city_block)])
+_register(UserDistance, lambda: [UserDistance(_city_block)])

@@ -3,11 +3,11 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ... import _native
 from ..transformations.base import Transformation
 from ..transformations.grids import checked_shape
 from ..transformations.images import seven_deformations
 from ..transformations.interpolation import smoothed
-from ._tangent_loops import two_sided
 from .base import ImageDistance, distance_matrix, require_equal_patterns
 
 _TILE_BYTES = 2**26
@@ -102,15 +102,16 @@ class TangentDistance(ImageDistance):
         squares = (x**2).sum(axis=1)[:, None] + (y**2).sum(axis=1) - 2.0 * (x @ y.T)
         g = np.einsum("npd,nd->np", Tx, x)[:, :, None] - (Tx.reshape(n * p, d) @ y.T).reshape(n, p, m)
         first = np.ascontiguousarray(Ty.transpose(1, 0, 2)).reshape(p * m, d)  # all first tangents, all second, ...
-        h = (x @ first.T).reshape(n, p, m).transpose(1, 0, 2) - np.einsum("mpd,md->pm", Ty, y)[:, None, :]
+        h = (x @ first.T).reshape(n, p, m) - np.einsum("mpd,md->pm", Ty, y)
         close = np.nonzero(squares < _CANCELLATION * squares.max(initial=0.0))
         if self.sides == 1:
-            moved = 0.5 * ((g**2).sum(axis=1) + (h**2).sum(axis=0))
+            moved = 0.5 * ((g**2).sum(axis=1) + (h**2).sum(axis=1))
             out = np.maximum(squares - moved / np.float32(1.0 + self.spring), 0.0).astype(np.float32)
         else:
             S = (Tx.reshape(n * p, d) @ first.T).reshape(n, p, p, m)
             out = np.empty((n, m), dtype=np.float32)
-            two_sided(squares, g, np.ascontiguousarray(h), S, float(self.spring), out)
+            contiguous = map(np.ascontiguousarray, (squares, g, h, S))
+            _native.tangent_planes(*contiguous, float(self.spring), out)
         for i, j in zip(*close, strict=True):
             out[i, j] = self._squared_of_close(x[i], Tx[i], y[j], Ty[j])
         return out

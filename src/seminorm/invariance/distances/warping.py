@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import _warping_loops as loops
-from ._lanes import LANES
+from ... import _native
 from .base import Distance, require_matrix
 
 _EVERYTHING = 1 << 40
-_CELLS_AT_ONCE = 4_000_000_000  # about a second, after which an interruption is seen
+_CELLS_AT_ONCE = 100_000_000  # of the tables, by one thread: a few hundredths of a second
 
 
 class Series(NamedTuple):
@@ -171,20 +170,12 @@ def _squares(X: Series, Y: Series | None, window: int, share: float, largest: bo
     other_order = np.argsort(other.lengths, kind="stable")
     out = np.empty((len(X.lengths), len(other.lengths)))
     order = other_order if Y is None else np.arange(len(X.lengths))
-    cells = float(X.lengths.sum()) * float(other.lengths.sum())
-    blocks = balanced(-(-len(other.lengths) // LANES))
-    parts = min(len(blocks), max(1, int(cells // _CELLS_AT_ONCE)))
-    for part in np.array_split(blocks, parts):
-        loops.warp(*X, order, *other, other_order, Y is None, part, window, share, True if largest else None, out)
+    longest = int(other.lengths.max())
+    half_width = round(share * max(longest, int(X.lengths.max()))) if share >= 0 else window
+    cells = 8.0 * int(X.lengths.sum()) * min(longest, 2 * half_width + 1)  # of all series with eight others
+    parts = min(len(order), 1 + int(cells / _CELLS_AT_ONCE))
+    _native.warp(*X, order, *other, other_order, Y is None, parts, window, share, largest, out)
     return out
-
-
-def balanced(n: int) -> np.ndarray:
-    """0, n - 1, 1, n - 2, ...: if the work grows steadily, equal shares of this list are equal shares of the work."""
-    numbers = np.empty(n, dtype=np.int64)
-    numbers[0::2] = np.arange((n + 1) // 2)
-    numbers[1::2] = np.arange(n - 1, (n - 1) // 2, -1)
-    return numbers
 
 
 def _check_window(window: int, share: float, lengths: np.ndarray, others: np.ndarray, name: str, other: str) -> None:
