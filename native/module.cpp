@@ -4,6 +4,9 @@
 namespace seminorm {
 void bind_threads(nb::module_&);
 void bind_distances(nb::module_&);
+void bind_shapes(nb::module_&);
+void bind_rendering(nb::module_&);
+void bind_files(nb::module_&);
 }  // namespace seminorm
 
 NB_MODULE(_native, m) {
@@ -11,4 +14,7 @@ NB_MODULE(_native, m) {
     m.doc() = "The compiled loops of seminorm: arrays in, arrays out.";
     bind_threads(m);
     bind_distances(m);
+    bind_shapes(m);
+    bind_rendering(m);
+    bind_files(m);
 }
