@@ -1,14 +1,10 @@
 // Pictures filled with triangles and discs.
-#include <memory>
-
 #include "binding.hpp"
 #include "rendering/raster.hpp"
 
 namespace seminorm {
 namespace {
-constexpr i64 kBands = 16;       // of a picture; every band looks at the spans of all shapes
-constexpr i64 kRowsOfBand = 16;  // at least
-constexpr i64 kShapesOfChunk = 1 << 12;
+constexpr i64 kShapesOfChunk = 1 << 16;  // their corners stay in the cache while one band after another is filled
 
 Picture picture_of(const Out<i64, 2>& owner, const Out<double, 2>& front) {
     need(length(owner) == length(front) && length(owner, 1) == length(front, 1), "owner and front must match");
@@ -16,14 +12,17 @@ Picture picture_of(const Out<i64, 2>& owner, const Out<double, 2>& front) {
     return {length(owner), length(owner, 1), owner.data(), front.data()};
 }
 
+// Every pixel sees the shapes in their order, so the number of bands changes nothing but the time: each looks at all
+// shapes, so there are no more of them than the threads need.
 template <class Shapes> void fill(const Picture& picture, const Shapes& shapes, i64 count) {
-    const auto spans = std::make_unique_for_overwrite<Span[]>(static_cast<size_t>(count));
-    run(count, kShapesOfChunk, [&](i64 begin, i64 end) {
-        for (i64 k = begin; k < end; ++k) spans[k] = shapes.rows(k, picture.height);
-    });
-    run(picture.height, most(kRowsOfBand, picture.height / kBands + 1), [&](i64 begin, i64 end) {
-        fill_band(picture, shapes, spans.get(), count, begin, end);
-    });
+    const i64 bands = thread_count() > 1 ? 2 * thread_count() : 1;
+    for (i64 first = 0; first < count; first += kShapesOfChunk) {
+        const i64 last = least(first + kShapesOfChunk, count);
+        run(picture.height, picture.height / bands + 1, [&](i64 begin, i64 end) {
+            for (i64 number = first; number < last; ++number) shapes.fill(picture, number, begin, end);
+        });
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    }
 }
 
 void fill_triangles(In<double, 2> pixels, In<double, 1> nearness, In<i64, 2> faces, Out<i64, 2> owner,
@@ -39,7 +38,7 @@ void fill_discs(In<double, 2> pixels, In<double, 1> depth, double radius, In<dou
     need(pixels.shape(1) == 2 && length(depth) == length(pixels) && length(pixel_radius) == length(pixels),
          "pixels must be (n, 2), depth and pixel_radius (n,)");
     const Picture picture = picture_of(owner, front);
-    fill(picture, Discs{pixels.data(), depth.data(), pixel_radius.data(), radius, picture.width}, length(pixels));
+    fill(picture, Discs{pixels.data(), depth.data(), pixel_radius.data(), radius}, length(pixels));
 }
 }  // namespace
 

@@ -25,26 +25,28 @@ struct Picture {
     }
 };
 
-// First and last pixel along an axis, of `size` pixels; empty if first > last.
+// Pixels first .. last along an axis; none if first > last.
 struct Span {
-    i32 first, last;
+    i64 first, last;
 
-    bool meets(i64 begin, i64 end) const { return first < end && last >= begin; }
+    // What of it lies among begin .. end - 1.
+    Span within(i64 begin, i64 end) const { return {most(first, begin), least(last, end - 1)}; }
 };
 
-constexpr Span kNowhere{1, 0};
+// floor and ceil of what fits, without the calls that these are in the baseline
+inline i64 whole_below(double x) { return i64(x) - (double(i64(x)) > x); }
+inline i64 whole_above(double x) { return i64(x) + (double(i64(x)) < x); }
 
-// pixels whose centres lie in low .. high
+// Pixels of `size` whose centres lie in low .. high.
 inline Span centres_between(double low, double high, i64 size) {
     low = std::clamp(low, 0.0, double(size));
     high = std::clamp(high, 0.0, double(size));
-    return {i32(std::ceil(low - 0.5)), i32(std::floor(high - 0.5))};
+    return {whole_above(low - 0.5), whole_below(high - 0.5)};
 }
 
-// pixels that contain a number of low .. high
+// Pixels of `size` that hold a number of low .. high.
 inline Span pixels_between(double low, double high, i64 size) {
-    return {i32(std::floor(std::clamp(low, 0.0, double(size)))),
-            i32(std::floor(std::clamp(high, -1.0, double(size - 1))))};
+    return {i64(std::clamp(low, 0.0, double(size))), whole_below(std::clamp(high, -1.0, double(size - 1)))};
 }
 
 struct Triangles {
@@ -52,43 +54,31 @@ struct Triangles {
     const double* nearness;  // (n,) of the vertices, linear on the picture
     const i64* faces;        // (m, 3)
 
-    double doubled_area(i64 face) const {
-        const double *a = corner(face, 0), *b = corner(face, 1), *c = corner(face, 2);
-        return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
-    }
-
-    Span span(i64 face, int axis, i64 size) const {
-        const auto [low, high] = std::minmax({corner(face, 0)[axis], corner(face, 1)[axis], corner(face, 2)[axis]});
-        return centres_between(low, high, size);
-    }
-
-    // Rows of the picture that a face may cover; none if it is seen edge-on or has a vertex that is not seen (NaN).
-    Span rows(i64 face, i64 height) const {
-        return std::abs(doubled_area(face)) > 0.0 ? span(face, 1, height) : kNowhere;
-    }
-
     void fill(const Picture& picture, i64 face, i64 begin, i64 end) const {
-        const double *a = corner(face, 0), *b = corner(face, 1), *c = corner(face, 2);
-        const double ax = a[0], ay = a[1], bx = b[0], by = b[1], cx = c[0], cy = c[1];
-        const double area = doubled_area(face), side = area > 0.0 ? 1.0 : -1.0;
-        const double za = near(face, 0), zb = near(face, 1), zc = near(face, 2);
-        const Span columns = span(face, 0, picture.width);
-        for (i64 row = begin; row < end; ++row) {
+        const i64 *corners = faces + 3 * face, a = corners[0], b = corners[1], c = corners[2];
+        const double ax = pixels[2 * a], ay = pixels[2 * a + 1], bx = pixels[2 * b], by = pixels[2 * b + 1];
+        const double cx = pixels[2 * c], cy = pixels[2 * c + 1];
+        const double signed_area = (bx - ax) * (cy - ay) - (by - ay) * (cx - ax);
+        const double area = std::abs(signed_area), side = signed_area < 0.0 ? -1.0 : 1.0;
+        if (!(area > 0.0)) return;  // edge-on, or a vertex that cannot be seen (NaN)
+        const Span rows = centres_between(std::min({ay, by, cy}), std::max({ay, by, cy}), picture.height);
+        const Span columns = centres_between(std::min({ax, bx, cx}), std::max({ax, bx, cx}), picture.width);
+        // the doubled areas u, v, w of the triangles of the pixel's centre and an edge, not negative inside
+        const double ux = side * (cx - bx), uy = side * (cy - by), vx = side * (ax - cx), vy = side * (ay - cy);
+        const double wx = side * (bx - ax), wy = side * (by - ay);
+        const double za = nearness[a], zb = nearness[b], zc = nearness[c];
+        const auto [first, last] = rows.within(begin, end);
+        for (i64 row = first; row <= last; ++row) {
             const double y = double(row) + 0.5;
-            const double u_row = (cx - bx) * (y - by), v_row = (ax - cx) * (y - cy), w_row = (bx - ax) * (y - ay);
+            const double u_row = ux * (y - by), v_row = vx * (y - cy), w_row = wx * (y - ay);
             for (i64 column = columns.first; column <= columns.last; ++column) {
                 const double x = double(column) + 0.5;
-                const double u = u_row - (cy - by) * (x - bx), v = v_row - (ay - cy) * (x - cx);
-                const double w = w_row - (by - ay) * (x - ax);
-                if (u * side < 0.0 || v * side < 0.0 || w * side < 0.0) continue;
+                const double u = u_row - uy * (x - bx), v = v_row - vy * (x - cx), w = w_row - wy * (x - ax);
+                if (u < 0.0 || v < 0.0 || w < 0.0) continue;
                 picture.put(row, column, u / area * za + v / area * zb + w / area * zc, face);
             }
         }
     }
-
-  private:
-    const double* corner(i64 face, int k) const { return pixels + 2 * faces[3 * face + k]; }
-    double near(i64 face, int k) const { return nearness[faces[3 * face + k]]; }
 };
 
 // Points drawn as balls. Every point in the picture covers at least the pixel it lies in.
@@ -97,38 +87,27 @@ struct Discs {
     const double* depth;         // (n,)
     const double* pixel_radius;  // (n,)
     double radius;
-    i64 width;
-
-    Span rows(i64 point, i64 height) const {
-        const double x = pixels[2 * point], y = pixels[2 * point + 1], reach = pixel_radius[point];
-        const bool in_x = x + reach >= 0.0 && x - reach < double(width);
-        const bool in_y = y + reach >= 0.0 && y - reach < double(height);
-        return in_x && in_y ? pixels_between(y - reach, y + reach, height) : kNowhere;
-    }
 
     void fill(const Picture& picture, i64 point, i64 begin, i64 end) const {
         const double x = pixels[2 * point], y = pixels[2 * point + 1], reach = pixel_radius[point];
-        const double own_x = std::floor(x), own_y = std::floor(y);
+        const bool in_x = x + reach >= 0.0 && x - reach < double(picture.width);
+        const bool in_y = y + reach >= 0.0 && y - reach < double(picture.height);
+        if (!(in_x && in_y)) return;
         const Span columns = pixels_between(x - reach, x + reach, picture.width);
-        for (i64 row = begin; row < end; ++row) {
+        const auto [first, last] = pixels_between(y - reach, y + reach, picture.height).within(begin, end);
+        // where the point itself is not in the picture, its pixel is none of those in the loop
+        const i64 own_row = whole_below(std::clamp(y, -1.0, double(picture.height)));
+        const i64 own_column = whole_below(std::clamp(x, -1.0, double(picture.width)));
+        const double middle = depth[point];
+        for (i64 row = first; row <= last; ++row) {
             const double dy = double(row) + 0.5 - y;
             for (i64 column = columns.first; column <= columns.last; ++column) {
                 const double dx = double(column) + 0.5 - x;
                 const double rest = 1.0 - (dx * dx + dy * dy) / (reach * reach);
-                if (rest < 0.0 && !(double(column) == own_x && double(row) == own_y)) continue;
-                picture.put(row, column, depth[point] - radius * std::sqrt(std::max(rest, 0.0)), point);
+                if (rest < 0.0 && !(row == own_row && column == own_column)) continue;
+                picture.put(row, column, middle - radius * std::sqrt(std::max(rest, 0.0)), point);
             }
         }
     }
 };
-
-// All shapes 0 .. count - 1 on the rows begin .. end - 1; spans are the rows that each may cover.
-template <class Shapes>
-void fill_band(const Picture& picture, const Shapes& shapes, const Span* spans, i64 count, i64 begin, i64 end) {
-    for (i64 number = 0; number < count; ++number) {
-        const Span span = spans[number];
-        if (span.meets(begin, end))
-            shapes.fill(picture, number, most<i64>(begin, span.first), least<i64>(end, i64(span.last) + 1));
-    }
-}
 }  // namespace seminorm

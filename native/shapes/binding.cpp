@@ -59,7 +59,7 @@ template <class T> BlockGrid sampled_grid(const In<T, 4>& values, const Coordina
     return grid;
 }
 
-template <class T> void bind_sign_rows(In<T, 4> values, Coordinates blocks, Integers cells, i64 side, bool closed,
+template <class T> void checked_sign_rows(In<T, 4> values, Coordinates blocks, Integers cells, i64 side, bool closed,
                                        Out<u32, 2> rows) {
     const BlockGrid grid = sampled_grid(values, blocks, cells, side);
     need_rows(rows, blocks, grid, "rows");
@@ -68,14 +68,14 @@ template <class T> void bind_sign_rows(In<T, 4> values, Coordinates blocks, Inte
     });
 }
 
-void bind_face_changes(Rows rows, Coordinates blocks, Integers cells, i64 side, Out<bool, 2> changes) {
+void checked_face_changes(Rows rows, Coordinates blocks, Integers cells, i64 side, Out<bool, 2> changes) {
     const BlockGrid grid = grid_of(blocks, cells, side);
     need_rows(rows, blocks, grid, "rows");
     need(length(changes) == length(blocks) && changes.shape(1) == 6, "changes must be (blocks, 6)");
     run_blocks(blocks, grid, [&](i64 begin, i64 end) { face_changes(grid, rows.data(), changes.data(), begin, end); });
 }
 
-void bind_agree_on_signs(Rows rows, Coordinates blocks, Integers cells, i64 side, Neighbors neighbors,
+void checked_agree_on_signs(Rows rows, Coordinates blocks, Integers cells, i64 side, Neighbors neighbors,
                          Out<u32, 2> agreed) {
     const BlockGrid grid = grid_of(blocks, cells, side);
     need_rows(rows, blocks, grid, "rows");
@@ -87,7 +87,7 @@ void bind_agree_on_signs(Rows rows, Coordinates blocks, Integers cells, i64 side
     });
 }
 
-void bind_count_vertices(Rows rows, Coordinates blocks, Integers cells, i64 side, Out<std::uint16_t, 2> ranks,
+void checked_count_vertices(Rows rows, Coordinates blocks, Integers cells, i64 side, Out<std::uint16_t, 2> ranks,
                          Out<i64, 1> counts) {
     const BlockGrid grid = grid_of(blocks, cells, side);
     need_rows(rows, blocks, grid, "rows");
@@ -98,7 +98,7 @@ void bind_count_vertices(Rows rows, Coordinates blocks, Integers cells, i64 side
     });
 }
 
-template <class T> void bind_place_crossings(In<T, 4> values, Rows rows, Coordinates blocks, Integers cells, i64 side,
+template <class T> void checked_place_crossings(In<T, 4> values, Rows rows, Coordinates blocks, Integers cells, i64 side,
                                              double margin, Integers first, Out<float, 1> crossings) {
     const BlockGrid grid = sampled_grid(values, blocks, cells, side);
     need_rows(rows, blocks, grid, "rows");
@@ -109,7 +109,7 @@ template <class T> void bind_place_crossings(In<T, 4> values, Rows rows, Coordin
     });
 }
 
-void bind_write_vertices(Rows signs, Rows rows, Coordinates blocks, Integers cells, i64 side, double margin,
+void checked_write_vertices(Rows signs, Rows rows, Coordinates blocks, Integers cells, i64 side, double margin,
                          Integers first_crossing, In<float, 1> crossings, Integers first, Out<double, 2> vertices) {
     const BlockGrid grid = grid_of(blocks, cells, side);
     need_rows(signs, blocks, grid, "signs");
@@ -152,7 +152,7 @@ MarchingTable table_of(const Integers& counts, const In<i64, 3>& triangles, cons
     return table;
 }
 
-void bind_count_faces(Rows signs, Coordinates blocks, Integers cells, i64 side, Integers table_counts,
+void checked_count_faces(Rows signs, Coordinates blocks, Integers cells, i64 side, Integers table_counts,
                       In<i64, 3> triangles, Integers edge_axis, Coordinates edge_corner, Out<i64, 1> counts) {
     const BlockGrid grid = grid_of(blocks, cells, side);
     const MarchingTable table = table_of(table_counts, triangles, edge_axis, edge_corner);
@@ -163,7 +163,7 @@ void bind_count_faces(Rows signs, Coordinates blocks, Integers cells, i64 side, 
     });
 }
 
-template <class Index> void bind_write_faces(Rows signs, In<std::uint16_t, 2> ranks, Integers first, Coordinates blocks,
+template <class Index> void checked_write_faces(Rows signs, In<std::uint16_t, 2> ranks, Integers first, Coordinates blocks,
                                              Integers cells, i64 side, Neighbors neighbors, Integers table_counts,
                                              In<i64, 3> triangles, Integers edge_axis, Coordinates edge_corner,
                                              Integers first_face, Out<Index, 2> faces) {
@@ -182,7 +182,7 @@ template <class Index> void bind_write_faces(Rows signs, In<std::uint16_t, 2> ra
     });
 }
 
-template <class Index, class Label> i64 bind_connected_labels(In<Index, 2> faces, Out<Label, 1> labels) {
+template <class Index, class Label> i64 checked_connected_labels(In<Index, 2> faces, Out<Label, 1> labels) {
     need(faces.shape(1) == 3, "faces must be (f, 3)");
     need_range(faces, 0, length(labels), "faces");
     need(sizeof(Label) == 8 || length(labels) < i64(1) << 31, "labels must have 64 bits for so many vertices");
@@ -191,20 +191,20 @@ template <class Index, class Label> i64 bind_connected_labels(In<Index, 2> faces
 }
 
 template <class T> void bind_values(nb::module_& m) {
-    m.def("sign_rows", &bind_sign_rows<T>, array("values"), array("blocks"), array("cells"), nb::arg("side"),
+    m.def("sign_rows", &checked_sign_rows<T>, array("values"), array("blocks"), array("cells"), nb::arg("side"),
           nb::arg("closed"), array("rows"), "Signs of corners; with `closed` those on the border are outside.");
-    m.def("place_crossings", &bind_place_crossings<T>, array("values"), array("rows"), array("blocks"), array("cells"),
+    m.def("place_crossings", &checked_place_crossings<T>, array("values"), array("rows"), array("blocks"), array("cells"),
           nb::arg("side"), nb::arg("margin"), array("first"), array("crossings"),
           "Position along its edge of every vertex, by linear interpolation of the samples.");
 }
 
 template <class Index> void bind_indices(nb::module_& m) {
-    m.def("write_faces", &bind_write_faces<Index>, array("signs"), array("ranks"), array("first"), array("blocks"),
+    m.def("write_faces", &checked_write_faces<Index>, array("signs"), array("ranks"), array("first"), array("blocks"),
           array("cells"), nb::arg("side"), array("neighbors"), array("table_counts"), array("triangles"),
           array("edge_axis"), array("edge_corner"), array("first_face"), array("faces"),
           "Triangles of all blocks as vertex numbers.");
-    m.def("connected_labels", &bind_connected_labels<Index, i32>, array("faces"), array("labels"));
-    m.def("connected_labels", &bind_connected_labels<Index, i64>, array("faces"), array("labels"),
+    m.def("connected_labels", &checked_connected_labels<Index, i32>, array("faces"), array("labels"));
+    m.def("connected_labels", &checked_connected_labels<Index, i64>, array("faces"), array("labels"),
           "Number the components in the order of their first vertices; returns how many there are.");
 }
 }  // namespace
@@ -214,16 +214,16 @@ void bind_shapes(nb::module_& m) {
     bind_values<double>(m);
     bind_indices<i32>(m);
     bind_indices<i64>(m);
-    m.def("face_changes", &bind_face_changes, array("rows"), array("blocks"), array("cells"), nb::arg("side"),
+    m.def("face_changes", &checked_face_changes, array("rows"), array("blocks"), array("cells"), nb::arg("side"),
           array("changes"), "Whether the sign changes on the faces -x, +x, -y, +y, -z, +z of each block.");
-    m.def("agree_on_signs", &bind_agree_on_signs, array("rows"), array("blocks"), array("cells"), nb::arg("side"),
+    m.def("agree_on_signs", &checked_agree_on_signs, array("rows"), array("blocks"), array("cells"), nb::arg("side"),
           array("neighbors"), array("agreed"), "Give a corner of several blocks the sign it has in the first of them.");
-    m.def("count_vertices", &bind_count_vertices, array("rows"), array("blocks"), array("cells"), nb::arg("side"),
+    m.def("count_vertices", &checked_count_vertices, array("rows"), array("blocks"), array("cells"), nb::arg("side"),
           array("ranks"), array("counts"), "Vertices of each block, and in each block those before every row.");
-    m.def("write_vertices", &bind_write_vertices, array("signs"), array("rows"), array("blocks"), array("cells"),
+    m.def("write_vertices", &checked_write_vertices, array("signs"), array("rows"), array("blocks"), array("cells"),
           nb::arg("side"), nb::arg("margin"), array("first_crossing"), array("crossings"), array("first"),
           array("vertices"), "Vertices in cells from the corner of the grid.");
-    m.def("count_faces", &bind_count_faces, array("signs"), array("blocks"), array("cells"), nb::arg("side"),
+    m.def("count_faces", &checked_count_faces, array("signs"), array("blocks"), array("cells"), nb::arg("side"),
           array("table_counts"), array("triangles"), array("edge_axis"), array("edge_corner"), array("counts"),
           "Triangles of each block.");
 }
