@@ -31,8 +31,8 @@ template <class Work> void run_blocks(const Coordinates& blocks, const BlockGrid
     run(length(blocks), most<i64>(kRowsOfChunk / grid.rows(), 1), work);
 }
 
-template <class Array> void need_rows(const Array& rows, const Coordinates& blocks, const BlockGrid& grid,
-                                      const char* name) {
+template <class Array>
+void need_rows(const Array& rows, const Coordinates& blocks, const BlockGrid& grid, const char* name) {
     need(length(rows) == length(blocks) && length(rows, 1) == grid.rows(),
          std::string(name) + " must be (blocks, (side + 1)^2)");
 }
@@ -51,16 +51,16 @@ void need_neighbors(const Neighbors& neighbors, const Coordinates& blocks) {
     need_range(neighbors, -1, length(blocks), "neighbors");
 }
 
-template <class T> BlockGrid sampled_grid(const In<T, 4>& values, const Coordinates& blocks, const Integers& cells,
-                                          i64 side) {
+template <class T>
+BlockGrid sampled_grid(const In<T, 4>& values, const Coordinates& blocks, const Integers& cells, i64 side) {
     const BlockGrid grid = grid_of(blocks, cells, side);
     need(length(values) == length(blocks), "values must have one entry for each block");
     for (int axis = 1; axis < 4; ++axis) need(length(values, axis) == grid.width, "values must be (n, side + 1, ...)");
     return grid;
 }
 
-template <class T> void checked_sign_rows(In<T, 4> values, Coordinates blocks, Integers cells, i64 side, bool closed,
-                                       Out<u32, 2> rows) {
+template <class T>
+void checked_sign_rows(In<T, 4> values, Coordinates blocks, Integers cells, i64 side, bool closed, Out<u32, 2> rows) {
     const BlockGrid grid = sampled_grid(values, blocks, cells, side);
     need_rows(rows, blocks, grid, "rows");
     run_blocks(blocks, grid, [&](i64 begin, i64 end) {
@@ -76,7 +76,7 @@ void checked_face_changes(Rows rows, Coordinates blocks, Integers cells, i64 sid
 }
 
 void checked_agree_on_signs(Rows rows, Coordinates blocks, Integers cells, i64 side, Neighbors neighbors,
-                         Out<u32, 2> agreed) {
+                            Out<u32, 2> agreed) {
     const BlockGrid grid = grid_of(blocks, cells, side);
     need_rows(rows, blocks, grid, "rows");
     need_rows(agreed, blocks, grid, "agreed");
@@ -88,7 +88,7 @@ void checked_agree_on_signs(Rows rows, Coordinates blocks, Integers cells, i64 s
 }
 
 void checked_count_vertices(Rows rows, Coordinates blocks, Integers cells, i64 side, Out<std::uint16_t, 2> ranks,
-                         Out<i64, 1> counts) {
+                            Out<i64, 1> counts) {
     const BlockGrid grid = grid_of(blocks, cells, side);
     need_rows(rows, blocks, grid, "rows");
     need_rows(ranks, blocks, grid, "ranks");
@@ -98,8 +98,9 @@ void checked_count_vertices(Rows rows, Coordinates blocks, Integers cells, i64 s
     });
 }
 
-template <class T> void checked_place_crossings(In<T, 4> values, Rows rows, Coordinates blocks, Integers cells, i64 side,
-                                             double margin, Integers first, Out<float, 1> crossings) {
+template <class T>
+void checked_place_crossings(In<T, 4> values, Rows rows, Coordinates blocks, Integers cells, i64 side, double margin,
+                             Integers first, Out<float, 1> crossings) {
     const BlockGrid grid = sampled_grid(values, blocks, cells, side);
     need_rows(rows, blocks, grid, "rows");
     need_starts(first, blocks, length(crossings), "first");
@@ -110,7 +111,7 @@ template <class T> void checked_place_crossings(In<T, 4> values, Rows rows, Coor
 }
 
 void checked_write_vertices(Rows signs, Rows rows, Coordinates blocks, Integers cells, i64 side, double margin,
-                         Integers first_crossing, In<float, 1> crossings, Integers first, Out<double, 2> vertices) {
+                            Integers first_crossing, In<float, 1> crossings, Integers first, Out<double, 2> vertices) {
     const BlockGrid grid = grid_of(blocks, cells, side);
     need_rows(signs, blocks, grid, "signs");
     need_rows(rows, blocks, grid, "rows");
@@ -153,7 +154,7 @@ MarchingTable table_of(const Integers& counts, const In<i64, 3>& triangles, cons
 }
 
 void checked_count_faces(Rows signs, Coordinates blocks, Integers cells, i64 side, Integers table_counts,
-                      In<i64, 3> triangles, Integers edge_axis, Coordinates edge_corner, Out<i64, 1> counts) {
+                         In<i64, 3> triangles, Integers edge_axis, Coordinates edge_corner, Out<i64, 1> counts) {
     const BlockGrid grid = grid_of(blocks, cells, side);
     const MarchingTable table = table_of(table_counts, triangles, edge_axis, edge_corner);
     need_rows(signs, blocks, grid, "signs");
@@ -163,10 +164,10 @@ void checked_count_faces(Rows signs, Coordinates blocks, Integers cells, i64 sid
     });
 }
 
-template <class Index> void checked_write_faces(Rows signs, In<std::uint16_t, 2> ranks, Integers first, Coordinates blocks,
-                                             Integers cells, i64 side, Neighbors neighbors, Integers table_counts,
-                                             In<i64, 3> triangles, Integers edge_axis, Coordinates edge_corner,
-                                             Integers first_face, Out<Index, 2> faces) {
+template <class Index>
+void checked_write_faces(Rows signs, In<std::uint16_t, 2> ranks, Integers first, Coordinates blocks, Integers cells,
+                         i64 side, Neighbors neighbors, Integers table_counts, In<i64, 3> triangles,
+                         Integers edge_axis, Coordinates edge_corner, Integers first_face, Out<Index, 2> faces) {
     const BlockGrid grid = grid_of(blocks, cells, side);
     const MarchingTable table = table_of(table_counts, triangles, edge_axis, edge_corner);
     need_rows(signs, blocks, grid, "signs");
@@ -193,8 +194,8 @@ template <class Index, class Label> i64 checked_connected_labels(In<Index, 2> fa
 template <class T> void bind_values(nb::module_& m) {
     m.def("sign_rows", &checked_sign_rows<T>, array("values"), array("blocks"), array("cells"), nb::arg("side"),
           nb::arg("closed"), array("rows"), "Signs of corners; with `closed` those on the border are outside.");
-    m.def("place_crossings", &checked_place_crossings<T>, array("values"), array("rows"), array("blocks"), array("cells"),
-          nb::arg("side"), nb::arg("margin"), array("first"), array("crossings"),
+    m.def("place_crossings", &checked_place_crossings<T>, array("values"), array("rows"), array("blocks"),
+          array("cells"), nb::arg("side"), nb::arg("margin"), array("first"), array("crossings"),
           "Position along its edge of every vertex, by linear interpolation of the samples.");
 }
 
