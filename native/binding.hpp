@@ -33,7 +33,7 @@ template <class Array> void need_range(const Array& array, i64 low, i64 high, co
     const auto* numbers = array.data();
     const i64 count = static_cast<i64>(array.size());
     bool fine = true;
-    for (i64 k = 0; k < count; ++k) fine = fine && numbers[k] >= low && numbers[k] < high;
+    for (i64 k = 0; k < count; ++k) fine &= (numbers[k] >= low) & (numbers[k] < high);  // without branches: in vectors
     need(fine, std::string(name) + " must lie between " + std::to_string(low) + " and " + std::to_string(high - 1));
 }
 

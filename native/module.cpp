@@ -5,6 +5,9 @@ namespace seminorm {
 void bind_threads(nb::module_&);
 void bind_distances(nb::module_&);
 void bind_fields(nb::module_&);
+void bind_shapes(nb::module_&);
+void bind_rendering(nb::module_&);
+void bind_files(nb::module_&);
 }  // namespace seminorm
 
 NB_MODULE(_native, m) {
@@ -13,4 +16,7 @@ NB_MODULE(_native, m) {
     bind_threads(m);
     bind_distances(m);
     bind_fields(m);
+    bind_shapes(m);
+    bind_rendering(m);
+    bind_files(m);
 }

@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 
+from seminorm import _native
 from seminorm._base.extras import MissingExtraError
 from seminorm.clouds.cloud import PointCloud, as_cloud
 from seminorm.files import FileFormatError, describe, open_points, read_mesh, read_points, write_mesh, write_points
@@ -562,15 +563,13 @@ def test_pcd_variants(content, tmp_path):
 
 def test_lzf_repetitions_are_long_and_overlap():
     packed = lzf_repeats(data := b"abc" * 200 + bytes(range(256)) + b"z" * 1000 + b"abcabc")
-    from seminorm.files._loops import decompress_lzf
-
     unpacked = np.zeros(len(data), dtype=np.uint8)
     assert len(packed) < len(data) / 3
-    assert decompress_lzf(np.frombuffer(packed, np.uint8), unpacked) == len(data)
+    assert _native.decompress_lzf(np.frombuffer(packed, np.uint8), unpacked) == len(data)
     assert unpacked.tobytes() == data
-    assert decompress_lzf(np.frombuffer(packed[:-1], np.uint8), unpacked) == -1
-    assert decompress_lzf(np.frombuffer(packed, np.uint8), unpacked[:-1]) == -1
-    assert decompress_lzf(np.array([0x20, 9], dtype=np.uint8), unpacked) == -1  # points before the beginning
+    assert _native.decompress_lzf(np.frombuffer(packed[:-1], np.uint8), unpacked) == -1
+    assert _native.decompress_lzf(np.frombuffer(packed, np.uint8), unpacked[:-1]) == -1
+    assert _native.decompress_lzf(np.array([0x20, 9], dtype=np.uint8), unpacked) == -1  # points before the beginning
 
 
 OBJ_VERTICES = "".join(f"v {x:g} {y:g} {z:g}\n" for x, y, z in SQUARE)

@@ -2,7 +2,6 @@
 
 from itertools import pairwise
 
-import numba
 import numpy as np
 import pytest
 from helpers import central_difference
@@ -10,6 +9,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
+from seminorm._base.threads import limited_threads
 from seminorm.shapes.extraction.marching import component_labels, extract
 from seminorm.shapes.extraction.tables import CORNERS, marching_table
 from seminorm.shapes.extraction.walking import BlockGrid, Walk, mesh_blocks
@@ -413,16 +413,11 @@ def test_same_bytes_for_any_batch_seeds_and_threads():
             strict=True,
         ):
             assert got.tobytes() == expected.tobytes()
-    if numba.config.NUMBA_NUM_THREADS < 2:
-        pytest.skip("one thread only")
-    before = numba.get_num_threads()
-    try:
-        for threads in (1, 2):
-            numba.set_num_threads(threads)
-            for got, expected in zip(mesh_of_array(values), reference, strict=True):
-                assert got.tobytes() == expected.tobytes()
-    finally:
-        numba.set_num_threads(before)
+    for threads in (1, 2, 4):
+        with limited_threads(threads):
+            mesh = mesh_of_array(values)
+        for got, expected in zip(mesh, reference, strict=True):
+            assert got.tobytes() == expected.tobytes()
 
 
 def test_empty():

@@ -174,10 +174,9 @@ def _compiled(arguments: argparse.Namespace) -> list:
     """Loops that are needed whatever the options are."""
     from ..fields import _loops as _numba
     from ..fields import _pointwise_loops as _local
-    from ..shapes.extraction import _marching_loops as _marching
 
     of_fit = [_numba.locate, _local.place, _local.evaluate]
-    return [*of_fit, _local.sample, _marching.place_crossings] if _wants_mesh(arguments) else of_fit
+    return [*of_fit, _local.sample] if _wants_mesh(arguments) else of_fit
 
 
 def _collect(arguments: argparse.Namespace, surface, mesh, dropped: dict) -> dict:

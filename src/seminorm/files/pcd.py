@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .. import _native
 from ..clouds.cloud import PointCloud
-from ._loops import decompress_lzf
 from .columns import build, color_scale, layout_of
 from .errors import FileFormatError, not_a, truncated
 from .rows import number_rows, skip_lines
@@ -104,7 +104,7 @@ def _compressed(header: _Header) -> dict[str, np.ndarray]:
         what = f"{header.n} points take {expected} bytes, and it promises {sizes[1]}"
         raise FileFormatError(f"{header.path} is damaged: {what}.")
     data = np.empty(expected, dtype=np.uint8)
-    if decompress_lzf(packed, data) != expected:
+    if _native.decompress_lzf(packed, data) != expected:
         raise FileFormatError(f"{header.path} is damaged: its compressed points cannot be unpacked.")
     columns, first = {}, 0
     for name, dtype, count in header.fields:

@@ -8,10 +8,10 @@ from typing import Literal, NamedTuple, TextIO
 
 import numpy as np
 
+from .. import _native
 from .._base.saving import whole_file
 from ..clouds.cloud import PointCloud
 from ..shapes.mesh import Mesh
-from ._loops import walk_rows
 from .columns import (
     COLORS,
     NORMALS,
@@ -207,10 +207,11 @@ def _walk(header: _PlyHeader, element: _Element, start: int) -> tuple[np.ndarray
         raise truncated(header.path, f"rows of element {element.name}", element.count, 0)
     offsets = np.empty((element.count, len(element.properties)), dtype=np.int64)
     counts = np.empty_like(offsets)
-    count_size = np.array([0 if column.count is None else column.count.itemsize for column in element.properties])
-    item_size = np.array([column.dtype.itemsize for column in element.properties])
+    columns = element.properties
+    count_size = np.array([0 if c.count is None else c.count.itemsize for c in columns], dtype=np.int64)
+    item_size = np.array([c.dtype.itemsize for c in columns], dtype=np.int64)
     data = np.asarray(np.memmap(header.path, dtype=np.uint8, mode="r"))
-    complete, end = walk_rows(data, start, count_size, item_size, header.order == "<", offsets, counts)
+    complete, end = _native.walk_rows(data, start, count_size, item_size, header.order == "<", offsets, counts)
     if complete < element.count:
         raise truncated(header.path, f"rows of element {element.name}", element.count, complete)
     return offsets, counts, end

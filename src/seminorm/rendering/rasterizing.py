@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from .. import _native
 from .._base.memory import require_memory
 from .._base.spacing import neighbor_distances
 from ..clouds.cloud import unit_rows
-from . import _raster_loops as loops
 from .cameras import Camera, Perspective
 from .picture import Picture
 from .shading import PALETTE, Studio, as_colors
@@ -152,7 +152,7 @@ def render_points(
     pixels, depth = _seen(points, studio.camera, picture.fine_size)
     reach = np.maximum(radius * studio.camera.pixels_per_length(depth, picture.fine_size), 0.5)
     owner, front = _buffers(picture.fine_size)
-    loops.fill_discs(pixels, depth, radius, reach, owner, front)
+    _native.fill_discs(pixels, depth, radius, reach, owner, front)
 
     def surface(seen: np.ndarray, positions: np.ndarray) -> _Surfels:
         if normals is not None:
@@ -185,13 +185,13 @@ def _visible_faces(vertices, faces, camera: Camera, size):
     pixels, depth = _seen(vertices, camera, size)
     owner, front = _buffers(size)
     nearness = -1.0 / depth if isinstance(camera, Perspective) else depth
-    loops.fill_triangles(pixels, nearness, faces, owner, front)
+    _native.fill_triangles(pixels, nearness, faces, owner, front)
     return owner, front, pixels, depth
 
 
 def _seen(points, camera: Camera, size) -> tuple[np.ndarray, np.ndarray]:
     """Pixels and depths of points, NaN for what a perspective camera has behind it."""
-    pixels, depth = camera.project_with_depth(points, size)
+    pixels, depth = map(np.ascontiguousarray, camera.project_with_depth(points, size))
     if isinstance(camera, Perspective):
         behind = depth <= _VIEW_AHEAD * max(np.abs(depth).max(initial=0.0), np.finfo(float).tiny)
         pixels[behind], depth[behind] = np.nan, np.nan

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 
 import numpy as np
-from numba import get_num_threads
 from scipy.spatial import cKDTree
 
+from .._base.threads import thread_count
 from .implicit import Implicit
 
 NAMES = ("density", "distance", "filled", "uncertainty", "curvature", "gradient_length")
@@ -35,7 +35,7 @@ class Neighborhood:
         distances, rows = np.empty(len(X)), np.empty(len(X), dtype=np.int64)
         for begin in range(0, len(X), _CHUNK):
             part = slice(begin, begin + _CHUNK)
-            near, found = self.tree.query(X[part], k=[1] if k == 1 else [1, k], workers=get_num_threads())
+            near, found = self.tree.query(X[part], k=[1] if k == 1 else [1, k], workers=thread_count())
             distances[part], rows[part] = near[:, -1], found[:, 0]
         return distances, rows
 

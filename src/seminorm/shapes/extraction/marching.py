@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from tqdm import tqdm
 
-from . import _marching_loops as loops
+from ... import _native
 from .walking import BlockGrid, Sampler, Walk, mesh_blocks
 
 _BATCH_BLOCKS = 512
@@ -245,9 +245,10 @@ def _fill_normals(vertices: np.ndarray, faces: np.ndarray, normals: np.ndarray) 
 
 def component_labels(faces: np.ndarray, n_vertices: int) -> np.ndarray:
     """The component of each vertex (n_vertices,), numbered by first vertices; one without faces is one of its own."""
-    faces = np.ascontiguousarray(faces)
-    if faces.ndim != 2 or faces.shape[1] != 3 or (faces.size and not 0 <= faces.min() <= faces.max() < n_vertices):
-        raise ValueError(f"faces must be numbers of {n_vertices} vertices, shape (f, 3), got shape {faces.shape}.")
+    faces = np.asarray(faces)
+    if faces.ndim != 2 or faces.shape[1] != 3 or faces.dtype.kind not in "iu":
+        raise ValueError(f"faces must be integers of shape (f, 3), got {faces.dtype} of shape {faces.shape}.")
+    faces = np.ascontiguousarray(faces, dtype=np.int32 if faces.dtype == np.int32 else np.int64)
     labels = np.empty(n_vertices, dtype=np.int32 if n_vertices < 2**31 else np.int64)
-    loops.connected_labels(faces, labels)
+    _native.connected_labels(faces, labels)
     return labels

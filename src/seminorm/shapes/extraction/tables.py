@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-CORNERS = np.array([(c >> 2 & 1, c >> 1 & 1, c & 1) for c in range(8)])
+CORNERS = np.array([(c >> 2 & 1, c >> 1 & 1, c & 1) for c in range(8)], dtype=np.int64)
 _EDGE_LIST = [(axis, c) for axis in range(3) for c in range(8) if not CORNERS[c, axis]]  # axis and lower corner
 _EDGE_OF = {frozenset((c, c | 4 >> axis)): e for e, (axis, c) in enumerate(_EDGE_LIST)}
 _MIDDLE = np.array([CORNERS[c] + 0.5 * np.eye(3)[axis] for axis, c in _EDGE_LIST])
@@ -39,12 +39,12 @@ class MarchingTable(NamedTuple):
 def marching_table() -> MarchingTable:
     """The table of all 256 cases."""
     cases = [[t for loop in loops_of_case(case) for t in triangulate(loop)] for case in range(256)]
-    counts = np.array([len(triangles) for triangles in cases])
-    triangles = np.full((256, counts.max(), 3), -1)
+    counts = np.array([len(triangles) for triangles in cases], dtype=np.int64)
+    triangles = np.full((256, counts.max(), 3), -1, dtype=np.int64)
     for case, found in enumerate(cases):
         triangles[case, : len(found)] = np.reshape(found, (-1, 3))
     axes, corners = zip(*_EDGE_LIST, strict=True)
-    return MarchingTable(counts, triangles, np.array(axes), CORNERS[list(corners)])
+    return MarchingTable(counts, triangles, np.array(axes, dtype=np.int64), CORNERS[list(corners)])
 
 
 def loops_of_case(case: int) -> list[Loop]:

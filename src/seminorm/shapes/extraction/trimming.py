@@ -1,9 +1,9 @@
 """Parts of a mesh that data support: components with points of their own, and what lies near the points."""
 
 import numpy as np
-from numba import get_num_threads
 from scipy.spatial import cKDTree
 
+from ..._base.threads import thread_count
 from .marching import component_labels
 
 _REACH = 2.0  # cells within which a data point belongs to a surface
@@ -96,7 +96,7 @@ def _own_points(chosen, labels, vertices: np.ndarray, points: np.ndarray, reach:
     if not len(rivals):
         return np.zeros(len(chosen), dtype=np.int64)
     tree = cKDTree(vertices[rivals], balanced_tree=False, compact_nodes=False)
-    distance, nearest = tree.query(candidates, distance_upper_bound=reach, workers=get_num_threads())
+    distance, nearest = tree.query(candidates, distance_upper_bound=reach, workers=thread_count())
     return stride * np.bincount(labels[rivals[nearest[np.isfinite(distance)]]], minlength=len(chosen))
 
 

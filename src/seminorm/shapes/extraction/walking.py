@@ -7,11 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from tqdm import tqdm
 
+from ... import _native
 from ..._base.memory import require_memory
-from . import _marching_loops as loops
 from .tables import marching_table
 
 _LARGEST_SIDE = 16
+_MARGIN = 1e-3  # crossings keep this distance, in cells, from the ends of their edge
 _STEPS = np.array(list(product((-1, 0, 1), repeat=3)))  # the slots of a table of neighbours
 _FACE_STEPS = np.array([sign * axis for axis in np.eye(3, dtype=np.int64) for sign in (-1, 1)])
 
@@ -93,17 +94,17 @@ class Walk:
             raise ValueError(f"sample must return values of shape {(len(keys), *[width] * 3)}, got {values.shape}.")
         values = np.ascontiguousarray(values, dtype=np.float32 if values.dtype == np.float32 else np.float64)
         rows = np.empty((len(keys), width**2), dtype=np.uint32)
-        loops.sign_rows(values, blocks, grid.cells, grid.side, grid.closed, rows)
+        _native.sign_rows(values, blocks, grid.cells, grid.side, grid.closed, rows)
         _, counts = self._count(rows, blocks)
         crossings = np.empty(counts.sum(), dtype=np.float32)
-        loops.place_crossings(values, rows, blocks, grid.cells, grid.side, _starts(counts), crossings)
+        _native.place_crossings(values, rows, blocks, grid.cells, grid.side, _MARGIN, _starts(counts), crossings)
         self.parts.append((keys, rows, counts, crossings))
         return self.across(rows, blocks)
 
     def across(self, signs: np.ndarray, blocks: np.ndarray) -> np.ndarray:
         """Keys of the blocks across the faces on which the sign changes."""
         changes = np.empty((len(blocks), len(_FACE_STEPS)), dtype=np.bool_)
-        loops.face_changes(signs, blocks, self.grid.cells, self.grid.side, changes)
+        _native.face_changes(signs, blocks, self.grid.cells, self.grid.side, changes)
         block, face = np.nonzero(changes)
         keys, valid = self.grid.step(blocks[block], _FACE_STEPS[face])
         return np.unique(keys[valid])
@@ -112,7 +113,7 @@ class Walk:
         """Vertices before each row of a block, and of each block."""
         ranks = np.empty(signs.shape, dtype=np.uint16)
         counts = np.empty(len(blocks), dtype=np.int64)
-        loops.count_vertices(signs, blocks, self.grid.cells, self.grid.side, ranks, counts)
+        _native.count_vertices(signs, blocks, self.grid.cells, self.grid.side, ranks, counts)
         return ranks, counts
 
     def agree(self) -> tuple["_Signs", np.ndarray]:
@@ -123,7 +124,7 @@ class Walk:
         keys, rows, first_crossing = keys[order], rows[order], _starts(counts)[order]
         blocks, neighbors = self.grid.coords(keys), self.grid.neighbors(keys)
         agreed = np.empty_like(rows)
-        loops.agree_on_signs(rows, blocks, self.grid.cells, self.grid.side, neighbors, agreed)
+        _native.agree_on_signs(rows, blocks, self.grid.cells, self.grid.side, neighbors, agreed)
         missing = np.empty(0, dtype=np.int64)
         if np.array_equal(agreed, rows):
             agreed = rows
@@ -138,7 +139,7 @@ class Walk:
         table = marching_table()
         ranks, counts = self._count(seen.agreed, blocks)
         face_counts = np.empty(len(blocks), dtype=np.int64)
-        loops.count_faces(seen.agreed, blocks, *limits, table, face_counts)
+        _native.count_faces(seen.agreed, blocks, *limits, *table, face_counts)
         index_type = np.int32 if counts.sum() < 2**31 else np.int64
         needed = int(counts.sum()) * 24 + int(face_counts.sum()) * 3 * np.dtype(index_type).itemsize
         what = f"a mesh of {counts.sum()} vertices and {face_counts.sum()} faces"
@@ -146,9 +147,9 @@ class Walk:
         first = _starts(counts)
         vertices = np.empty((counts.sum(), 3))
         crossings = seen.first_crossing, seen.crossings
-        loops.write_vertices(seen.agreed, seen.rows, blocks, *limits, *crossings, first, vertices)
+        _native.write_vertices(seen.agreed, seen.rows, blocks, *limits, _MARGIN, *crossings, first, vertices)
         faces, starts = np.empty((face_counts.sum(), 3), dtype=index_type), _starts(face_counts)
-        loops.write_faces(seen.agreed, ranks, first, blocks, *limits, seen.neighbors, table, starts, faces)
+        _native.write_faces(seen.agreed, ranks, first, blocks, *limits, seen.neighbors, *table, starts, faces)
         return vertices, faces
 
 
