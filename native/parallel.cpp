@@ -138,12 +138,12 @@ int threads_at_start() {
 }
 }  // namespace
 
-int thread_count() {
-    if (own_limit > 0) return own_limit;
+int process_thread_count() {
     const int number = process_threads;
     static const int at_start = threads_at_start();
     return number > 0 ? number : at_start;
 }
+int thread_count() { return own_limit > 0 ? own_limit : process_thread_count(); }
 void set_process_threads(int number) { process_threads = std::max(0, number); }
 int own_thread_limit() { return own_limit; }
 void set_own_thread_limit(int number) { own_limit = std::max(0, number); }
@@ -181,5 +181,5 @@ bool parallel_for(i64 count, i64 grain, int threads, const std::function<void(i6
 #else
 #define SEMINORM_EXPORT extern "C" __attribute__((visibility("default")))
 #endif
-SEMINORM_EXPORT int seminorm_get_num_threads() { return seminorm::thread_count(); }
+SEMINORM_EXPORT int seminorm_get_num_threads() { return seminorm::process_thread_count(); }
 SEMINORM_EXPORT void seminorm_set_num_threads(int number) { seminorm::set_process_threads(number); }

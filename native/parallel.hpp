@@ -18,6 +18,7 @@ bool parallel_for(i64 count, i64 grain, int threads, const std::function<void(i6
 // The number of threads of loops started from this thread: its own limit, or that of the process, which OMP_NUM_THREADS
 // sets at the start (otherwise the number of processors this process may use).
 int thread_count();
+int process_thread_count();
 void set_process_threads(int number);  // 0: as at the start
 int own_thread_limit();
 void set_own_thread_limit(int number);  // 0: none

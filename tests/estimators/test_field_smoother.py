@@ -239,16 +239,6 @@ def test_progress_bar_names_the_level(plane, capsys):
     assert f"depth 5, {smoother.function_.n_coef:,} coefficients".replace(",", " ").replace("  ", ", ") in shown
 
 
-def test_compilation_is_announced_if_it_is_ahead_and_progress_wanted(plane, capsys, monkeypatch):
-    from seminorm._base import compilation as _compilation
-
-    monkeypatch.setattr(_compilation, "_is_compiled", lambda function: False)
-    FieldSmoother(1.0, depth=0, verbose=True).fit(*plane)
-    assert _compilation.MESSAGE in capsys.readouterr().err
-    FieldSmoother(1.0, depth=0).fit(*plane)
-    assert capsys.readouterr().err == ""
-
-
 def test_no_convergence_is_said(plane):
     from sklearn.exceptions import ConvergenceWarning
 

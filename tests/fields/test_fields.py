@@ -2,12 +2,12 @@
 
 from functools import partial
 
-import numba
 import numpy as np
 import pytest
 from field_bases import basis_columns, dense_matrix, random_field, small_tree
 
 from seminorm import Field, FieldSmoother, Smoother
+from seminorm._base.threads import limited_threads
 from seminorm.bases.bsplines import cell_energy, pieces, refinement_mask
 from seminorm.fields import Settings, Source, fit_field
 from seminorm.fields.posterior import Posterior
@@ -275,15 +275,11 @@ def scattered():
 def test_same_bits_for_any_number_of_threads(scattered):
     X, y, weight = scattered
     results = []
-    before = numba.get_num_threads()
-    try:
-        for threads in (1, before):
-            numba.set_num_threads(threads)
+    for threads in (1, 2, 4):
+        with limited_threads(threads):
             smoother = FieldSmoother().fit(X, y, weight)
             results.append((smoother.alpha_, smoother.predict(X).tobytes(), smoother.function_.coef.tobytes()))
-    finally:
-        numba.set_num_threads(before)
-    assert results[0] == results[1]
+    assert results[0] == results[1] == results[2]
 
 
 @pytest.mark.slow

@@ -156,6 +156,13 @@ def test_threadpoolctl_limits_the_loops():
     assert thread_count() == before
 
 
+def test_threadpoolctl_leaves_the_limit_of_a_thread_to_it():
+    before = thread_count()
+    with limited_threads(3), threadpool_limits(1):
+        assert thread_count() == 3
+    assert thread_count() == before
+
+
 def test_omp_num_threads_is_honoured():
     code = "from seminorm._base.threads import thread_count; print(thread_count())"
     environment = {**os.environ, "OMP_NUM_THREADS": "3"}

@@ -13,9 +13,9 @@ _SMALL = 1500
 
 def suited_to(size: int) -> AbstractContextManager:
     """Limit BLAS to one thread for matrices of up to some 1500 rows; leave it alone above."""
-    return _controller().limit(limits=1, user_api="blas") if size <= _SMALL else nullcontext()
+    return _controller().limit(limits=1) if size <= _SMALL else nullcontext()
 
 
 @cache
 def _controller() -> ThreadpoolController:
-    return ThreadpoolController()
+    return ThreadpoolController().select(user_api="blas")

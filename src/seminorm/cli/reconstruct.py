@@ -54,19 +54,16 @@ def run(arguments: argparse.Namespace) -> int:
     _check(arguments)
     clock = Stopwatch()
     with shown_warnings(), clock.stage("import"):
-        import numba
-
+        from .._base.threads import thread_count
         from ..surfaces.reconstruction import reconstruct
     verbose = not arguments.quiet and sys.stderr.isatty()
     with shown_warnings(), threads(arguments.threads):
-        used: dict[str, Any] = {"threads": numba.get_num_threads()}
+        used: dict[str, Any] = {"threads": thread_count()}
         with clock.stage("read"):
             cloud, dropped = read_clouds(arguments)
         _check_normals(arguments, cloud)
-        if not arguments.quiet:
-            if cloud.normals is None:
-                print("the points have no normals: estimating them", file=sys.stderr)
-            _announce(arguments, cloud.normals is None)
+        if not arguments.quiet and cloud.normals is None:
+            print("the points have no normals: estimating them", file=sys.stderr)
         with clock.stage("reconstruct"):
             surface = reconstruct(cloud, verbose=verbose, **_fit_options(arguments))
         if parts := surface.details["seconds"]:
@@ -156,27 +153,6 @@ def _mesh_options(arguments: argparse.Namespace) -> dict:
         "boundary": "open" if is_open else None,
     }
     return {name: value for name, value in wanted.items() if value is not None}
-
-
-def _announce(arguments: argparse.Namespace, without_normals: bool) -> None:
-    """Say so if the compiler has to work first, which takes long and happens once on a machine."""
-    from .._base.compilation import announce_compilation
-
-    loops = _compiled(arguments)
-    if without_normals:
-        from ..clouds.normals import _neighborhood_loops as _neighborhoods
-
-        loops.append(_neighborhoods.fit_neighborhoods)
-    announce_compilation(loops, lambda message: print(message, file=sys.stderr, flush=True))
-
-
-def _compiled(arguments: argparse.Namespace) -> list:
-    """Loops that are needed whatever the options are."""
-    from ..fields import _loops as _numba
-    from ..fields import _pointwise_loops as _local
-
-    of_fit = [_numba.locate, _local.place, _local.evaluate]
-    return [*of_fit, _local.sample] if _wants_mesh(arguments) else of_fit
 
 
 def _collect(arguments: argparse.Namespace, surface, mesh, dropped: dict) -> dict:

@@ -29,21 +29,11 @@ def shown_warnings() -> Iterator[None]:
 
 @contextmanager
 def threads(number: int | None) -> Iterator[None]:
-    """Use the given number of Numba threads, or all there are if that is fewer."""
-    if number is None:
-        yield
-        return
-    import numba
+    """Use at most the given number of threads in compiled loops."""
+    from .._base.threads import limited_threads
 
-    most: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]  # Numba sets it at run time
-    if number > most:
-        warn(f"--threads {number}: only {most} can be used here.")
-    before = numba.get_num_threads()
-    numba.set_num_threads(min(number, most))
-    try:
+    with limited_threads(number):
         yield
-    finally:
-        numba.set_num_threads(before)
 
 
 class Stopwatch:
