@@ -4,6 +4,8 @@
 namespace seminorm {
 void bind_threads(nb::module_&);
 void bind_distances(nb::module_&);
+void bind_clouds(nb::module_&);
+void bind_margin(nb::module_&);
 }  // namespace seminorm
 
 NB_MODULE(_native, m) {
@@ -11,4 +13,6 @@ NB_MODULE(_native, m) {
     m.doc() = "The compiled loops of seminorm: arrays in, arrays out.";
     bind_threads(m);
     bind_distances(m);
+    bind_clouds(m);
+    bind_margin(m);
 }

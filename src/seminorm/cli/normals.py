@@ -32,16 +32,10 @@ def run(arguments: argparse.Namespace) -> int:
     clock = Stopwatch()
     verbose = not arguments.quiet and sys.stderr.isatty()
     with shown_warnings(), threads(arguments.threads), clock.stage("all"):
-        from .._base.compilation import announce_compilation
         from ..clouds.cloud import PointCloud
-        from ..clouds.normals import _neighborhood_loops as _neighborhoods
-        from ..clouds.normals import _orientation_loops as _orientation
         from ..clouds.normals.estimation import estimate_normals
         from ..files import read_points, write_points
 
-        if not arguments.quiet:
-            loops = [_neighborhoods.fit_neighborhoods, _orientation.edge_agreement]
-            announce_compilation(loops, lambda message: print(message, file=sys.stderr, flush=True))
         given, fit = read_points(arguments.points), "plane" if arguments.planes else "quadric"
         found = estimate_normals(given, arguments.neighbors, sensor=arguments.sensor, fit=fit, verbose=verbose)
         attributes = dict(found.attributes)

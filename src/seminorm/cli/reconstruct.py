@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
         if not arguments.quiet:
             if cloud.normals is None:
                 print("the points have no normals: estimating them", file=sys.stderr)
-            _announce(arguments, cloud.normals is None)
+            _announce(arguments)
         with clock.stage("reconstruct"):
             surface = reconstruct(cloud, verbose=verbose, **_fit_options(arguments))
         if parts := surface.details["seconds"]:
@@ -158,16 +158,11 @@ def _mesh_options(arguments: argparse.Namespace) -> dict:
     return {name: value for name, value in wanted.items() if value is not None}
 
 
-def _announce(arguments: argparse.Namespace, without_normals: bool) -> None:
+def _announce(arguments: argparse.Namespace) -> None:
     """Say so if the compiler has to work first, which takes long and happens once on a machine."""
     from .._base.compilation import announce_compilation
 
-    loops = _compiled(arguments)
-    if without_normals:
-        from ..clouds.normals import _neighborhood_loops as _neighborhoods
-
-        loops.append(_neighborhoods.fit_neighborhoods)
-    announce_compilation(loops, lambda message: print(message, file=sys.stderr, flush=True))
+    announce_compilation(_compiled(arguments), lambda message: print(message, file=sys.stderr, flush=True))
 
 
 def _compiled(arguments: argparse.Namespace) -> list:

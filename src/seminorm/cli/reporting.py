@@ -29,11 +29,13 @@ def shown_warnings() -> Iterator[None]:
 
 @contextmanager
 def threads(number: int | None) -> Iterator[None]:
-    """Use the given number of Numba threads, or all there are if that is fewer."""
+    """Use the given number of threads, or all there are if that is fewer."""
     if number is None:
         yield
         return
     import numba
+
+    from .._base.threads import limited_threads
 
     most: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]  # Numba sets it at run time
     if number > most:
@@ -41,7 +43,8 @@ def threads(number: int | None) -> Iterator[None]:
     before = numba.get_num_threads()
     numba.set_num_threads(min(number, most))
     try:
-        yield
+        with limited_threads(min(number, most)):
+            yield
     finally:
         numba.set_num_threads(before)
 
