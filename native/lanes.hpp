@@ -67,7 +67,9 @@ template <class T, int N> struct Lanes<T, N, false> {
     friend SEMINORM_INLINE Lanes if_less(Lanes a, Lanes b, Lanes yes, Lanes no) {
         return {if_less(a.low, b.low, yes.low, no.low), if_less(a.high, b.high, yes.high, no.high)};
     }
-    friend SEMINORM_INLINE bool any_less(Lanes a, Lanes b) { return any_less(a.low, b.low) || any_less(a.high, b.high); }
+    friend SEMINORM_INLINE bool any_less(Lanes a, Lanes b) {
+        return any_less(a.low, b.low) || any_less(a.high, b.high);
+    }
 };
 }  // namespace
 }  // namespace seminorm

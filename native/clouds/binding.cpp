@@ -1,9 +1,9 @@
 // Normals of point clouds: surfaces through neighbours, signs, and sums over all points by a tree.
+#include <algorithm>
 #include <atomic>
-#include <cmath>
-#include <vector>
 
 #include "binding.hpp"
+#include "clouds/checks.hpp"
 #include "clouds/kernels.hpp"
 #include "clouds/signs.hpp"
 #include "clouds/source_fields.hpp"
@@ -11,56 +11,9 @@
 
 namespace seminorm {
 namespace {
-using Numbers = In<double, 1>;
-using Vectors = In<double, 2>;  // (n, 3), but for tables of sums
-using Indices = In<i64, 1>;
-using Pairs = In<i64, 2>;
-
 // items of a chunk: 20 microseconds or more
 constexpr i64 kQueries = 128, kPointsWithEdges = 1024, kPointsInOrder = 1 << 20, kLeaves = 16, kNodes = 256;
 constexpr i64 kTargets = 64;
-
-template <class Array> void need_rows(const Array& array, i64 rows, i64 columns, const char* name) {
-    need(length(array) == rows && length(array, 1) == columns,
-         std::string(name) + " must be (" + std::to_string(rows) + ", " + std::to_string(columns) + ")");
-}
-
-template <class Array> void need_length(const Array& array, i64 rows, const char* name) {
-    need(length(array) == rows, std::string(name) + " must have " + std::to_string(rows) + " entries");
-}
-
-// starts of consecutive parts of something that has `total` entries
-template <class Array> void need_starts(const Array& starts, i64 parts, i64 total, const char* name) {
-    need_length(starts, parts + 1, name);
-    bool fine = starts.data()[0] == 0 && starts.data()[parts] == total;
-    for (i64 k = 0; k < parts; ++k) fine = fine && starts.data()[k] <= starts.data()[k + 1];
-    need(fine, std::string(name) + " must increase from 0 to " + std::to_string(total));
-}
-
-void need_spans(const Pairs& spans, i64 points) {
-    need(length(spans, 1) == 2, "spans must have two columns");
-    bool fine = true;
-    for (i64 v = 0; v < length(spans); ++v)
-        fine = fine && 0 <= spans(v, 0) && spans(v, 0) <= spans(v, 1) && spans(v, 1) <= points;
-    need(fine, "spans must be ranges of the " + std::to_string(points) + " points");
-}
-
-// Children have larger numbers than their parents, so that every walk ends; returns the nodes on the longest way down.
-i64 need_children(const Pairs& children, i64 nodes) {
-    need(nodes > 0 && length(children) == nodes && length(children, 1) == 2, "children must be (nodes, 2), with a root");
-    std::vector<i64> level(static_cast<size_t>(nodes), 1);
-    i64 depth = 1;
-    for (i64 v = 0; v < nodes; ++v) {
-        const i64 one = children(v, 0), other = children(v, 1);
-        if (one == -1 && other == -1) continue;
-        need(v < one && one < nodes && v < other && other < nodes, "children must follow their parents, or be -1 and -1");
-        for (const i64 child : {one, other}) {
-            level[size_t(child)] = std::max(level[size_t(child)], level[size_t(v)] + 1);
-            depth = std::max(depth, level[size_t(child)]);
-        }
-    }
-    return depth;
-}
 
 void fit_neighborhoods(Vectors points, Numbers mass, Vectors sides, Vectors queries, Vectors query_sides,
                        Pairs neighbors, i64 k, bool quadric, i64 rounds, double outlying, double least_deviation,
@@ -125,26 +78,8 @@ i64 improve_signs(In<Index, 1> indptr, In<Index, 1> indices, Numbers coupling, N
     return total;
 }
 
-Tree make_tree(const Pairs& spans, const Vectors& centers, i64 points) {
-    const i64 nodes = length(spans);
-    need_spans(spans, points);
-    need_rows(centers, nodes, 3, "centers");
-    return {spans.data(), centers.data(), nullptr, nullptr, nodes, 0, 0.0};
-}
-
-void need_walks(Tree& tree, const Vectors& centers, const Numbers& radii, const Pairs& children, double opening) {
-    tree.nodes = length(radii);
-    tree.depth = need_children(children, tree.nodes);
-    need_rows(centers, tree.nodes, 3, "centers");
-    tree.centers = centers.data();
-    tree.radii = radii.data();
-    tree.children = children.data();
-    tree.opening = opening;
-}
-
 void count_walks(Vectors centers, Numbers radii, Pairs children, Indices leaves, double opening, Out<i64, 2> counts) {
-    Tree tree{};
-    need_walks(tree, centers, radii, children, opening);
+    const Tree tree = tree_to_walk(centers, radii, children, opening);
     need_range(leaves, 0, tree.nodes, "leaves");
     need(length(counts) == length(leaves) && length(counts, 1) == 2, "counts must be (leaves, 2)");
     run(length(leaves), kLeaves, [&](i64 begin, i64 end) {
@@ -159,8 +94,7 @@ void count_walks(Vectors centers, Numbers radii, Pairs children, Indices leaves,
 
 void fill_walks(Vectors centers, Numbers radii, Pairs children, Indices leaves, double opening, Indices far_from,
                 Out<i32, 1> far, Indices near_from, Out<i32, 1> near) {
-    Tree tree{};
-    need_walks(tree, centers, radii, children, opening);
+    const Tree tree = tree_to_walk(centers, radii, children, opening);
     need_range(leaves, 0, tree.nodes, "leaves");
     need_starts(far_from, length(leaves), length(far), "far_from");
     need_starts(near_from, length(leaves), length(near), "near_from");
@@ -236,7 +170,7 @@ void winding_moments(Vectors points, Vectors moments, Pairs spans, Vectors cente
     const i64 n = length(points);
     need_rows(points, n, 3, "points");
     need_rows(moments, n, 3, "moments");
-    const Tree tree = make_tree(spans, centers, n);
+    const Tree tree = tree_of_spans(spans, centers, n);
     need_rows(sums, tree.nodes, 12, "sums");
     run(tree.nodes, kNodes, [&](i64 begin, i64 end) {
         moment_sums(tree, points.data(), moments.data(), sums.data(), begin, end);
@@ -247,7 +181,7 @@ void source_moments(Vectors points, Numbers sources, Pairs spans, Vectors center
     const i64 n = length(points);
     need_rows(points, n, 3, "points");
     need_length(sources, n, "sources");
-    const Tree tree = make_tree(spans, centers, n);
+    const Tree tree = tree_of_spans(spans, centers, n);
     need_rows(sums, tree.nodes, 4, "sums");
     run(tree.nodes, kNodes, [&](i64 begin, i64 end) {
         source_sums(tree, points.data(), sources.data(), sums.data(), begin, end);
@@ -261,9 +195,8 @@ void source_field(Vectors targets, Vectors points, Numbers sources, Numbers widt
     need_rows(points, n, 3, "points");
     need_length(sources, n, "sources");
     need_length(widths, n, "widths");
-    Tree tree = make_tree(spans, centers, n);
-    need_length(radii, tree.nodes, "radii");
-    need_walks(tree, centers, radii, children, opening);
+    Tree tree = tree_to_walk(centers, radii, children, opening);
+    tree.spans = tree_of_spans(spans, centers, n).spans;
     need_rows(sums, tree.nodes, 4, "sums");
     need_rows(result, m, 3, "result");
     const SourceFields a{tree, points.data(), sources.data(), widths.data(), sums.data(), targets.data(),
@@ -287,7 +220,7 @@ void bind_clouds(nb::module_& m) {
     m.def("improve_signs", &improve_signs<i64>, array("indptr"), array("indices"), array("coupling"), array("pull"),
           array("signs"), nb::arg("sweeps"));
     m.def("count_walks", &count_walks, array("centers"), array("radii"), array("children"), array("leaves"),
-          nb::arg("opening"), array("counts"), "How many nodes each leaf sees from afar, how many leaves are beside it.");
+          nb::arg("opening"), array("counts"), "How many nodes a leaf sees from afar, and how many leaves are beside it.");
     m.def("fill_walks", &fill_walks, array("centers"), array("radii"), array("children"), array("leaves"),
           nb::arg("opening"), array("far_from"), array("far"), array("near_from"), array("near"),
           "Which nodes each leaf sees from afar, and the leaves beside it.");

@@ -1,7 +1,7 @@
 // Orthonormal frames: two axes in a plane, the third normal to it. Several frames side by side.
 //
-// The first frame of a neighbourhood comes from the moments M_ab = sum w (x_a - mean_a)(x_b - mean_b): its normal is the
-// eigenvector of the smallest eigenvalue, by Jacobi rotations.
+// The first frame of a neighbourhood comes from the moments M_ab = sum w (x_a - mean_a)(x_b - mean_b): its normal is
+// the eigenvector of the smallest eigenvalue, by Jacobi rotations.
 #pragma once
 
 #include "clouds/side_by_side.hpp"
@@ -53,7 +53,7 @@ SEMINORM_INLINE Eigen diagonalize(const Side (&matrix)[6]) {
         if (!any_less(limit, off)) break;
         for (int p = 0; p < 2; ++p)
             for (int q = p + 1; q < 3; ++q) {
-                Side& entry = beside[p + q - 1];  // then (p, r) and (q, r) have the numbers below
+                Side& entry = beside[p + q - 1];  // (p, q); the other row r has the entries (p, r) and (q, r)
                 const int r = 3 - p - q;
                 Side &of_p = beside[p + r - 1], &of_q = beside[q + r - 1];
                 const Side theta = (found.values[q] - found.values[p]) / (all(2.0) * entry);

@@ -57,7 +57,8 @@ inline void moment_sums(const Tree& tree, const double* points, const double* mo
         for (i64 j = tree.spans[2 * node]; j < tree.spans[2 * node + 1]; ++j)
             for (int a = 0; a < 3; ++a) {
                 total[a] += moments[3 * j + a];
-                for (int b = 0; b < 3; ++b) total[3 + 3 * a + b] += moments[3 * j + a] * (points[3 * j + b] - center[b]);
+                for (int b = 0; b < 3; ++b)
+                    total[3 + 3 * a + b] += moments[3 * j + a] * (points[3 * j + b] - center[b]);
             }
         for (int a = 0; a < 12; ++a) sums[12 * node + a] = total[a];
     }

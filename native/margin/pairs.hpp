@@ -1,8 +1,8 @@
 // Pair steps for min 1/2 a'(K + ridge) a - c'x in a box lower <= x <= upper that keep the sum of x.
 //
-// Variable k (of m) is part of the coefficient of point points[k] (of n); -1 is a variable without a kernel, which frees
-// the sum. values (n,) = (K + ridge) a follow every step. The first of a pair violates the optimality conditions most,
-// the second promises the largest decrease on the segment that the box leaves, whatever the sign of the curvature.
+// Variable k (of m) is part of the coefficient of point points[k] (of n); -1 is a variable without a kernel, which
+// frees the sum. values (n,) = (K + ridge) a follow every step. The first of a pair violates the optimality conditions
+// most, the second promises the largest decrease on the segment that the box leaves, whatever the sign of the curvature.
 #pragma once
 
 #include <limits>
