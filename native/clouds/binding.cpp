@@ -12,7 +12,7 @@
 namespace seminorm {
 namespace {
 // items of a chunk: 20 microseconds or more
-constexpr i64 kQueries = 128, kPointsWithEdges = 1024, kPointsInOrder = 1 << 20, kLeaves = 16, kNodes = 256;
+constexpr i64 kQueries = 128, kPointsWithEdges = 1024, kPointsInOrder = 1 << 20, kLeaves = 64, kNodes = 256;
 constexpr i64 kTargets = 64;
 
 void fit_neighborhoods(Vectors points, Numbers mass, Vectors sides, Vectors queries, Vectors query_sides,
@@ -43,8 +43,8 @@ void fit_neighborhoods(Vectors points, Numbers mass, Vectors sides, Vectors quer
     run(m, kQueries, [&](i64 begin, i64 end) { cloud_kernels_here().fit_neighborhoods(a, begin, end); });
 }
 
-template <class Index>
-void edges(Vectors points, Vectors normals, Numbers trust, In<Index, 2> neighbors, double least_flat,
+template <class Index, Loop<EdgeAgreement<Index>> CloudKernels::* kernel>
+void edge_agreement(Vectors points, Vectors normals, Numbers trust, In<Index, 2> neighbors, double least_flat,
            Out<double, 2> agreement) {
     const i64 n = length(points);
     need_rows(points, n, 3, "points");
@@ -55,7 +55,7 @@ void edges(Vectors points, Vectors normals, Numbers trust, In<Index, 2> neighbor
     need_rows(agreement, n, length(neighbors, 1), "agreement");
     const EdgeAgreement<Index> a{points.data(), normals.data(), trust.data(), neighbors.data(), length(neighbors, 1),
                                  least_flat, agreement.data()};
-    run(n, kPointsWithEdges, [&](i64 begin, i64 end) { edge_agreement(a, begin, end); });
+    run(n, kPointsWithEdges, [&](i64 begin, i64 end) { (cloud_kernels_here().*kernel)(a, begin, end); });
 }
 
 template <class Index>
@@ -211,16 +211,17 @@ void bind_clouds(nb::module_& m) {
           nb::arg("outlying"), nb::arg("least_deviation"), nb::arg("ridge"), nb::arg("same_side"),
           nb::arg("least_agreeing"), array("normals"), array("height"), array("deviation"), array("slope"),
           array("width"), "Surfaces through the k nearest points of queries; see neighborhoods.hpp.");
-    m.def("edge_agreement", &edges<i32>, array("points"), array("normals"), array("trust"), array("neighbors"),
-          nb::arg("least_flat"), array("agreement"), "How far the normals at both ends of edges agree.");
-    m.def("edge_agreement", &edges<i64>, array("points"), array("normals"), array("trust"), array("neighbors"),
-          nb::arg("least_flat"), array("agreement"));
+    m.def("edge_agreement", &edge_agreement<i32, &CloudKernels::edge_agreement>, array("points"),
+          array("normals"), array("trust"), array("neighbors"), nb::arg("least_flat"), array("agreement"),
+          "How far the normals at both ends of edges agree.");
+    m.def("edge_agreement", &edge_agreement<i64, &CloudKernels::long_edge_agreement>, array("points"),
+          array("normals"), array("trust"), array("neighbors"), nb::arg("least_flat"), array("agreement"));
     m.def("improve_signs", &improve_signs<i32>, array("indptr"), array("indices"), array("coupling"), array("pull"),
           array("signs"), nb::arg("sweeps"), "Flip signs that disagree with their neighbours; the number of flips.");
     m.def("improve_signs", &improve_signs<i64>, array("indptr"), array("indices"), array("coupling"), array("pull"),
           array("signs"), nb::arg("sweeps"));
     m.def("count_walks", &count_walks, array("centers"), array("radii"), array("children"), array("leaves"),
-          nb::arg("opening"), array("counts"), "How many nodes a leaf sees from afar, and how many leaves are beside it.");
+          nb::arg("opening"), array("counts"), "Numbers of nodes a leaf sees from afar, and of leaves beside it.");
     m.def("fill_walks", &fill_walks, array("centers"), array("radii"), array("children"), array("leaves"),
           nb::arg("opening"), array("far_from"), array("far"), array("near_from"), array("near"),
           "Which nodes each leaf sees from afar, and the leaves beside it.");

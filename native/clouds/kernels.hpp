@@ -48,8 +48,21 @@ struct TreeSums {
     double* result;         // (n,)
 };
 
+// agreement (n, columns) of points (n, 3) with their neighbors (n, columns).
+template <class Index> struct EdgeAgreement {
+    const double* points;
+    const double* normals;  // (n, 3)
+    const double* trust;    // (n,)
+    const Index* neighbors;
+    i64 columns;
+    double least_flat;  // weight of edges along the normals
+    double* agreement;
+};
+
 struct CloudKernels {
     Loop<NeighborhoodFits> fit_neighborhoods;  // items: queries
+    Loop<EdgeAgreement<i32>> edge_agreement;   // items: points
+    Loop<EdgeAgreement<i64>> long_edge_agreement;
     Loop<TreeSums> squared_rows;               // items: leaves
     Loop<TreeSums> winding_values;             // items: leaves
 };

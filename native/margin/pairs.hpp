@@ -2,7 +2,7 @@
 //
 // Variable k (of m) is part of the coefficient of point points[k] (of n); -1 is a variable without a kernel, which
 // frees the sum. values (n,) = (K + ridge) a follow every step. The first of a pair violates the optimality conditions
-// most, the second promises the largest decrease on the segment that the box leaves, whatever the sign of the curvature.
+// most, the second promises the largest decrease on the segment that the box leaves, whatever sign the curvature has.
 #pragma once
 
 #include <limits>
