@@ -5,8 +5,10 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
+#include <limits>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
 #include "basics.hpp"
 #include "parallel.hpp"
@@ -28,13 +30,23 @@ template <class Array> i64 length(const Array& array, int axis = 0) {
     return static_cast<i64>(array.shape(static_cast<size_t>(axis)));
 }
 
-// All numbers of an array must lie in low .. high - 1.
+// All whole numbers of an array must lie in low .. high - 1.
 template <class Array> void need_range(const Array& array, i64 low, i64 high, const char* name) {
     const auto* numbers = array.data();
+    using Number = std::remove_cvref_t<decltype(*numbers)>;
+    static_assert(std::is_integral_v<Number>);
+    using Wide = std::conditional_t<std::is_signed_v<Number> && sizeof(Number) <= 4, i32, i64>;
+    using Word = std::make_unsigned_t<Wide>;
     const i64 count = static_cast<i64>(array.size());
-    bool fine = true;
-    for (i64 k = 0; k < count; ++k) fine &= (numbers[k] >= low) & (numbers[k] < high);  // without branches: in vectors
-    need(fine, std::string(name) + " must lie between " + std::to_string(low) + " and " + std::to_string(high - 1));
+    const Word first = static_cast<Word>(low);
+    const Word last = static_cast<Word>(least<i64>(high - 1, std::numeric_limits<Wide>::max()));
+    Word outside = 0;  // its first bit: one of the differences was negative; comparisons would not be vectorised
+    for (i64 k = 0; k < count; ++k) {
+        const Word number = static_cast<Word>(static_cast<Wide>(numbers[k]));
+        outside |= (number - first) | (last - number);
+    }
+    need(static_cast<std::make_signed_t<Word>>(outside) >= 0,
+         std::string(name) + " must lie between " + std::to_string(low) + " and " + std::to_string(high - 1));
 }
 
 // parallel_for without the interpreter's lock. Ctrl-C ends it with what the signal's handler raised.

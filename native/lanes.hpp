@@ -29,8 +29,22 @@ template <class T, int N> struct Lanes<T, N, true> {
     friend SEMINORM_INLINE Lanes operator+(Lanes a, Lanes b) { return {a.v + b.v}; }
     friend SEMINORM_INLINE Lanes operator-(Lanes a, Lanes b) { return {a.v - b.v}; }
     friend SEMINORM_INLINE Lanes operator*(Lanes a, Lanes b) { return {a.v * b.v}; }
+    friend SEMINORM_INLINE Lanes operator/(Lanes a, Lanes b) { return {a.v / b.v}; }
     friend SEMINORM_INLINE Lanes smaller(Lanes a, Lanes b) { return {a.v < b.v ? a.v : b.v}; }
     friend SEMINORM_INLINE Lanes larger(Lanes a, Lanes b) { return {a.v > b.v ? a.v : b.v}; }
+    friend SEMINORM_INLINE Lanes root(Lanes a) {
+        Vector roots;  // number by number: compilers make one vector instruction of it
+        for (int k = 0; k < N; ++k) roots[k] = sizeof(T) == 4 ? __builtin_sqrtf(a.v[k]) : __builtin_sqrt(a.v[k]);
+        return {roots};
+    }
+    // where a < b: yes, elsewhere: no
+    friend SEMINORM_INLINE Lanes if_less(Lanes a, Lanes b, Lanes yes, Lanes no) { return {a.v < b.v ? yes.v : no.v}; }
+    friend SEMINORM_INLINE bool any_less(Lanes a, Lanes b) {
+        const auto less = a.v < b.v;
+        bool any = false;
+        for (int k = 0; k < N; ++k) any |= less[k] != 0;
+        return any;
+    }
 };
 
 template <class T, int N> struct Lanes<T, N, false> {
@@ -46,8 +60,16 @@ template <class T, int N> struct Lanes<T, N, false> {
     friend SEMINORM_INLINE Lanes operator+(Lanes a, Lanes b) { return {a.low + b.low, a.high + b.high}; }
     friend SEMINORM_INLINE Lanes operator-(Lanes a, Lanes b) { return {a.low - b.low, a.high - b.high}; }
     friend SEMINORM_INLINE Lanes operator*(Lanes a, Lanes b) { return {a.low * b.low, a.high * b.high}; }
+    friend SEMINORM_INLINE Lanes operator/(Lanes a, Lanes b) { return {a.low / b.low, a.high / b.high}; }
     friend SEMINORM_INLINE Lanes smaller(Lanes a, Lanes b) { return {smaller(a.low, b.low), smaller(a.high, b.high)}; }
     friend SEMINORM_INLINE Lanes larger(Lanes a, Lanes b) { return {larger(a.low, b.low), larger(a.high, b.high)}; }
+    friend SEMINORM_INLINE Lanes root(Lanes a) { return {root(a.low), root(a.high)}; }
+    friend SEMINORM_INLINE Lanes if_less(Lanes a, Lanes b, Lanes yes, Lanes no) {
+        return {if_less(a.low, b.low, yes.low, no.low), if_less(a.high, b.high, yes.high, no.high)};
+    }
+    friend SEMINORM_INLINE bool any_less(Lanes a, Lanes b) {
+        return any_less(a.low, b.low) || any_less(a.high, b.high);
+    }
 };
 }  // namespace
 }  // namespace seminorm

@@ -8,6 +8,8 @@ void bind_fields(nb::module_&);
 void bind_shapes(nb::module_&);
 void bind_rendering(nb::module_&);
 void bind_files(nb::module_&);
+void bind_clouds(nb::module_&);
+void bind_margin(nb::module_&);
 }  // namespace seminorm
 
 NB_MODULE(_native, m) {
@@ -19,4 +21,6 @@ NB_MODULE(_native, m) {
     bind_shapes(m);
     bind_rendering(m);
     bind_files(m);
+    bind_clouds(m);
+    bind_margin(m);
 }

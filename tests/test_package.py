@@ -308,4 +308,4 @@ def test_extras_are_declared():
         "dev",
     }
     core = {re.match(r"[\w-]+", requirement)[0] for requirement in project["dependencies"]}
-    assert core == {"numpy", "scipy", "scikit-learn", "numba", "joblib", "threadpoolctl", "tqdm"}
+    assert core == {"numpy", "scipy", "scikit-learn", "joblib", "threadpoolctl", "tqdm"}

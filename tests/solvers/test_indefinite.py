@@ -11,7 +11,7 @@ from sklearn.svm import SVC as SklearnSVC
 from sklearn.svm import SVR as SklearnSVR
 from threadpoolctl import threadpool_limits
 
-from seminorm import SVC, SVR
+from seminorm import SVC, SVR, _native
 from seminorm.kernels import Gaussian, Kernel
 from seminorm.losses import EpsilonInsensitive, Hinge, SquaredEpsilonInsensitive, SquaredHinge
 from seminorm.solvers.linear.saddle import SaddleFactor
@@ -168,13 +168,11 @@ def test_the_objective_never_increases(null):
 
 
 def test_pair_steps_never_increase_the_objective():
-    from seminorm.solvers.margin._pair_loops import pair_steps
-
     K, y = indefinite(), labels()
     problem = one_sided(K, constant(), y, np.zeros(90), np.full(90, 5.0))
     x, values, last = np.zeros(90), np.zeros(90), 0.0
     for _ in range(300):
-        steps, _, unbounded = pair_steps(
+        steps, _, unbounded = _native.pair_steps(
             K, problem.ridge, problem.points, problem.c, problem.lower, problem.upper, x, values, 1e-10, 1
         )
         now = 0.5 * x @ K @ x - y @ x

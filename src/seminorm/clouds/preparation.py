@@ -4,10 +4,10 @@ What only leaves points out returns the rows it keeps: ``cloud[remove_outliers(c
 """
 
 import numpy as np
-from numba import get_num_threads
 from scipy.spatial import cKDTree
 
 from .._base.memory import require_memory
+from .._base.threads import thread_count
 from .cloud import CloudLike, PointCloud, as_cloud
 
 _CHUNK = 2**17
@@ -190,7 +190,7 @@ def remove_outliers(cloud: CloudLike, n_neighbors: int = 16, threshold: float = 
     distance = np.empty(len(points))
     for first in range(0, len(points), _CHUNK):
         part = slice(first, first + _CHUNK)
-        found = tree.query(points[part], k=k + 1, workers=get_num_threads())[0]
+        found = tree.query(points[part], k=k + 1, workers=thread_count())[0]
         distance[part] = found[:, 1:].mean(axis=1)
     apart = distance > 0
     if not apart.any():

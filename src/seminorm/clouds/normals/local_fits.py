@@ -4,11 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numba import get_num_threads
 from scipy.spatial import cKDTree
 
+from ... import _native
+from ..._base.threads import thread_count
 from ..preparation import thin_rows
-from ._neighborhood_loops import fit_neighborhoods
 
 _CHUNK = 2**16
 _LADDER = (10, 12, 16, 22, 32, 45, 64, 90, 128, 180, 256)
@@ -21,6 +21,11 @@ _CLOSE, _CLOSE_SHARE = 0.4, 0.15  # of noisy points 0.3 lie within 0.4 deviation
 _MOST = 48  # neighbours that are looked up: more are merged first
 _MERGED = 32  # merged points in a neighbourhood
 _ROUNDS = 3
+_LEAST_FOR_QUADRIC = 8  # neighbours
+_OUTLYING = 4.685  # of Tukey's biweight, in standard deviations
+_LEAST_DEVIATION = 1e-7  # in radii of the neighbourhood
+_RIDGE = 1e-6  # on the curvatures, per unit of mass, in radii
+_SAME_SIDE, _LEAST_ON_A_SIDE = 0.3, 6  # dot product of sides that agree, and how many must agree to count alone
 _DOUBT = 0.03  # squared sine of the angle at which confidence is one half
 _LONE = 4.0  # times the median distance of neighbours: farther points are doubtful
 _NO_SIDES = np.zeros((0, 3))
@@ -73,7 +78,7 @@ class Neighborhoods:
             rows = order[first : first + _CHUNK]
             queries = self.points[rows]
             query_sides = _NO_SIDES if sides is None else sides[rows]
-            distance, near = self._tree.query(queries, k=count, workers=get_num_threads())
+            distance, near = self._tree.query(queries, k=count, workers=thread_count())
             found, height, deviation, slope, evenness = self._fit(queries, near, count, source_sides, query_sides)
             other = self._fit(queries, near, fewer, source_sides, query_sides)[0]
             normals[rows], feet[rows] = found, queries + height[:, None] * found
@@ -91,7 +96,7 @@ class Neighborhoods:
             return min(n, _LADDER[0]), False
         ladder = [k for k in _LADDER if k <= n // 4]
         rows = _sample(n)
-        _, near = self._tree.query(self.points[rows], k=ladder[-1], workers=get_num_threads())
+        _, near = self._tree.query(self.points[rows], k=ladder[-1], workers=thread_count())
         fits = [self._fit(self.points[rows], near, k, _NO_SIDES, _NO_SIDES) for k in ladder]
         noisy = bool(np.median(fits[min(3, len(fits) - 1)][2]) < _STEADY * np.median(fits[0][2]))
         step = _best_step(fits, noisy)
@@ -105,9 +110,9 @@ class Neighborhoods:
         """Put the means of points in cells, of which a neighbourhood has a few dozen, in the place of the points."""
         points, mass = self.points, self._mass
         rows = _sample(len(points))
-        radius = self._tree.query(points[rows], k=[self.n_neighbors], workers=get_num_threads())[0][:, 0]
+        radius = self._tree.query(points[rows], k=[self.n_neighbors], workers=thread_count())[0][:, 0]
         centers = points[thin_rows(points, float(np.median(radius)) * np.sqrt(np.pi / _MERGED))]
-        nearest = cKDTree(centers).query(points, workers=get_num_threads())[1]
+        nearest = cKDTree(centers).query(points, workers=thread_count())[1]
         self._member = np.unique(nearest, return_inverse=True)[1]
         self._source = _means(points, self._member)
         self._mass = np.bincount(self._member, mass).astype(np.float64, copy=False)
@@ -117,10 +122,18 @@ class Neighborhoods:
         self._count = int(np.clip(np.median(inside), min(12, n), min(2 * _MOST, n)))
 
     def _fit(self, queries, near, k: int, sides, query_sides) -> tuple[np.ndarray, ...]:
+        """Surfaces through the k nearest points of the queries; with sides, neighbours count as far as theirs agree.
+
+        Returned are unit normals (m, 3), the height of the surface over the query along the normal, the standard
+        deviation of the points from the surface, the variance of the slope in units of that deviation squared, and the
+        width: 1 if the points extend evenly in the plane and 0 if they lie on a line.
+        """
         m = len(queries)
         found = np.empty((m, 3)), np.empty(m), np.empty(m), np.empty(m), np.empty(m)
         place = self._source, self._mass, sides, queries, query_sides, near
-        fit_neighborhoods(*place, k, self.quadric, _ROUNDS, *found)
+        quadric = self.quadric and k >= _LEAST_FOR_QUADRIC
+        limits = _OUTLYING, _LEAST_DEVIATION, _RIDGE, _SAME_SIDE, _LEAST_ON_A_SIDE
+        _native.fit_neighborhoods(*place, k, quadric, _ROUNDS, *limits, *found)
         return found
 
 

@@ -14,13 +14,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numba import get_num_threads
 from scipy import sparse
 from scipy.spatial import cKDTree
 
+from ... import _native
+from ..._base.threads import thread_count
 from ...solvers.linear.conjugate_gradients import conjugate_gradients
 from ..preparation import thin_rows
-from . import _orientation_loops as loops
 from .local_fits import LocalFits, Neighborhoods
 
 _EDGES = 12  # neighbours of a point in the graph
@@ -28,7 +28,9 @@ _EDGES_OF_MANY = 8
 _MANY = 300_000
 _CHUNK = 2**16
 _SWEEPS = 20
+_LEAST_FLAT = 0.05  # weight of edges that run along the normals
 _LEAF = 8  # points in a leaf of the tree
+_OPENING = 0.6  # nodes are summed as one from distances beyond their radius over this
 _MOST_SOURCES = 24_000  # points that decide the winding directions
 _DAMPING = (2.0, 4.0)  # factor on the diagonal, without and with noise
 _STEPS, _RESIDUAL = 12, 0.05  # of conjugate gradients
@@ -129,7 +131,7 @@ def line_directions(points: np.ndarray, lines: np.ndarray) -> np.ndarray:
     tree, k = cKDTree(points), min(4 * _EDGES, n)
     for first in range(0, n, _CHUNK):
         rows = tree.indices[first : first + _CHUNK]
-        near = tree.query(points[rows], k=k, workers=get_num_threads())[1].reshape(len(rows), k)
+        near = tree.query(points[rows], k=k, workers=thread_count())[1].reshape(len(rows), k)
         step = np.sign(lines[near] - lines[rows, None])
         across[rows] = ((points[near] - points[rows, None]) * step[:, :, None]).sum(axis=1)
     return _unit(np.cross(along, across))
@@ -200,9 +202,9 @@ def neighbor_graph(points: np.ndarray, normals: np.ndarray, trust: np.ndarray) -
     order = tree.indices
     for first in range(0, n, _CHUNK):
         rows = order[first : first + _CHUNK]
-        near[rows] = tree.query(points[rows], k=k, workers=get_num_threads())[1][:, 1:]
+        near[rows] = tree.query(points[rows], k=k, workers=thread_count())[1][:, 1:]
     agreement = np.empty(near.shape)
-    loops.edge_agreement(points, normals, trust, near, agreement)
+    _native.edge_agreement(points, normals, trust, near, _LEAST_FLAT, agreement)
     start = np.repeat(np.arange(n, dtype=np.int32), k - 1)
     low, high = np.minimum(start, near.ravel()), np.maximum(start, near.ravel())
     edges = sparse.coo_array((agreement.ravel(), (low, high)), shape=(n, n)).tocsr()
@@ -229,7 +231,7 @@ def consistent_signs(graph: Graph, pull: np.ndarray) -> tuple[np.ndarray, np.nda
     for (cluster, sign), force, fine in zip(levels[::-1], pulls[-2::-1], graphs[-2::-1], strict=True):
         signs = signs[cluster] * sign
         matrix = fine.matrix()
-        loops.improve_signs(matrix.indptr, matrix.indices, matrix.data, force, signs, _SWEEPS)
+        _native.improve_signs(matrix.indptr, matrix.indices, matrix.data, force, signs, _SWEEPS)
     return signs, part
 
 
@@ -268,33 +270,34 @@ class _Sources:
         spans = zip(self.spans.tolist(), self.centers, strict=True)
         squares = [((self.points[first:last] - center) ** 2).sum(axis=1).max() for (first, last), center in spans]
         self.radii = np.sqrt(squares)
-        counts, none = np.zeros((len(self.leaves), 2), dtype=np.int64), np.zeros(0, dtype=np.int32)
-        nodes = self.centers, self.radii, self.children, self.leaves
-        loops.walk_lists(*nodes, counts, none, none, False)
+        counts = np.empty((len(self.leaves), 2), dtype=np.int64)
+        walk = self.centers, self.radii, self.children, self.leaves, _OPENING
+        _native.count_walks(*walk, counts)
         starts = np.concatenate([np.zeros((1, 2), dtype=np.int64), np.cumsum(counts, axis=0)])
         far, near = (np.empty(total, dtype=np.int32) for total in starts[-1])
-        loops.walk_lists(*nodes, counts, far, near, True)
-        self.lists = self.leaves, starts[:, 0].copy(), far, starts[:, 1].copy(), near
+        lists = starts[:, 0].copy(), far, starts[:, 1].copy(), near
+        _native.fill_walks(*walk, *lists)
+        self.lists = self.leaves, *lists
 
     def transposed(self, strength: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """A' strength (in the order of the tree), as a field at the targets."""
         sums, field = np.empty((len(self.spans), 4)), np.empty((len(targets), 3))
-        loops.source_moments(self.points, strength, self.spans, self.centers, sums)
-        nodes = self.spans, self.centers, self.radii, self.children
-        loops.source_fields(targets, self.points, strength, self.widths, *nodes, sums, field)
+        _native.source_moments(self.points, strength, self.spans, self.centers, sums)
+        nodes = self.spans, self.centers, self.radii, self.children, _OPENING
+        _native.source_fields(targets, self.points, strength, self.widths, *nodes, sums, field)
         return field
 
     def winding(self, moments: np.ndarray) -> np.ndarray:
         """A moments: winding numbers times 4 pi, in the order of the tree."""
         sums, values = np.empty((len(self.spans), 12)), np.empty(len(self.points))
-        loops.winding_moments(self.points, moments, self.spans, self.centers, sums)
-        loops.winding_values(self.points, moments, self.widths, self.spans, self.centers, sums, *self.lists, values)
+        _native.winding_moments(self.points, moments, self.spans, self.centers, sums)
+        _native.winding_values(self.points, moments, self.widths, self.spans, self.centers, sums, *self.lists, values)
         return values
 
     def solve(self, value: float, damping: float) -> np.ndarray:
         """The solution of (A A' + damping) strength = value."""
         diagonal = np.empty(len(self.points))
-        loops.squared_rows(self.points, self.widths, self.spans, self.centers, *self.lists, diagonal)
+        _native.squared_rows(self.points, self.widths, self.spans, self.centers, *self.lists, diagonal)
         extra = (damping - 1.0) * diagonal
         strength = np.zeros(len(self.points))
         conjugate_gradients(

@@ -25,9 +25,9 @@ import numpy as np
 from scipy.linalg import eigh, lapack
 from sklearn.exceptions import ConvergenceWarning
 
+from ... import _native
 from ..._base.warnings import warn_user
 from ..linear.saddle import SaddleFactor
-from ._pair_loops import pair_steps
 from .active_set import product
 from .box_qp import DenseForm, InfeasibleError, PairedForm, solve_box_qp
 
@@ -106,6 +106,11 @@ class BoxQuadratic:
     _steps: int = 0
     _proximal_multipliers: np.ndarray = field(default_factory=lambda: np.empty(0))
 
+    def __post_init__(self):
+        for name in ("K", "ridge", "c", "lower", "upper"):  # as the compiled loop wants them
+            setattr(self, name, np.ascontiguousarray(getattr(self, name), dtype=np.float64))
+        self.points = np.ascontiguousarray(self.points, dtype=np.int64)
+
     def coefficients(self, x: np.ndarray) -> np.ndarray:
         """a (n,): the sum of the variables of each point."""
         return np.bincount(self.points, x, minlength=len(self.K))
@@ -158,7 +163,7 @@ class BoxQuadratic:
         if not self.E.shape[1]:  # a variable without kernel and bounds takes up what the others give
             points, c = np.append(points, -1), np.append(c, 0.0)
             lower, upper, moved = np.append(lower, -np.inf), np.append(upper, np.inf), np.append(x, 0.0)
-        steps, _, unbounded = pair_steps(
+        steps, _, unbounded = _native.pair_steps(
             self.K, self.ridge, points, c, lower, upper, moved, values, aim, _PAIRS_PER_ROUND * len(x)
         )
         x[:] = moved[: len(x)]
