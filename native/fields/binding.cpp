@@ -487,6 +487,27 @@ template <class T> double dot(In<T, 1> x, In<T, 1> y) {
     return total;
 }
 
+template <class T> void combination(T factor, In<T, 1> x, T share, Out<T, 1> y) {
+    need(length(x) == length(y), "x and y must have the same length");
+    const Combination<T> a{x.data(), y.data(), length(x), factor, share};
+    const auto loop = field_kernels_here().in<T>().combine;
+    run((length(x) + kStretch - 1) / kStretch, 8, [&](i64 begin, i64 end) { loop(a, begin, end); });
+}
+
+template <class T>
+void level_energy(const TreeLinks& links, In<T, 2> x, i64 first, i64 last, In<T, 1> stencil, T factor,
+                  In<bool, 2> wanted, Out<T, 2> y) {
+    links.need_coefficients(x, "x");
+    links.need_coefficients(y, "y");
+    need(links.view().dimension == 2 || links.view().dimension == 3, "only in two and three dimensions");
+    need(0 <= first && first <= last && last <= links.view().blocks, "first and last must be numbers of blocks");
+    need(length(stencil) == links.stencil(), "stencil must have (2 degree + 1)**d entries");
+    need(length(wanted) == links.view().blocks && length(wanted, 1) == links.lines(), "wanted must be (blocks, lines)");
+    const LevelEnergy<T> a{links.view(), x.data(), first, stencil.data(), factor, wanted.data(), y.data()};
+    const auto loop = field_kernels_here().in<T>().apply_level.at(links.view());
+    run(last - first, kManyBlocks, [&](i64 begin, i64 end) { loop(a, begin, end); });
+}
+
 template <class T> void bind_typed(nb::module_& m) {
     m.def("prolong_add", &prolong<T>, nb::arg("links"), array("x"), array("parents"),
           "Add to the coefficients of the blocks inside the parents those of the parents, refined.");
@@ -513,6 +534,11 @@ template <class T> void bind_typed(nb::module_& m) {
     m.def("add_diagonal", &diagonal<T>, nb::arg("links"), array("leaf"), array("energy"), array("energy_factors"),
           array("spacings"), array("means"), array("value_weight"), array("gradient_weight"), array("out"),
           "Complete the diagonal of the normal equations of all levels.");
+    m.def("apply_level", &level_energy<T>, nb::arg("links"), array("x"), nb::arg("first"), nb::arg("last"),
+          array("stencil"), nb::arg("factor"), array("wanted"), array("y"),
+          "The energy of functions that lie wholly on the leaves of their level, on the blocks first .. last - 1.");
+    m.def("combine", &combination<T>, nb::arg("factor"), array("x"), nb::arg("share"), array("y"),
+          "y = factor x + share y, in place.");
     m.def("dot", &dot<T>, array("x"), array("y"), "Dot product, the same for any number of threads.");
 }
 }  // namespace

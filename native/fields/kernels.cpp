@@ -2,12 +2,13 @@
 #include "fields/kernels.hpp"
 
 #include "fields/assembly.hpp"
-#include "fields/dots.hpp"
 #include "fields/energy.hpp"
 #include "fields/evaluation.hpp"
+#include "fields/level.hpp"
 #include "fields/points.hpp"
 #include "fields/stencils.hpp"
 #include "fields/transfer.hpp"
+#include "fields/vectors.hpp"
 
 #define SEMINORM_DEGREES(loop, ...) {loop<__VA_ARGS__, 1>, loop<__VA_ARGS__, 2>, loop<__VA_ARGS__, 3>}
 #define SEMINORM_SHAPES(loop)                                                                                  \
@@ -23,7 +24,8 @@ template <class T> constexpr FieldLoops<T> field_loops() {
             SEMINORM_TYPED_SHAPES(add_energy, T),       SEMINORM_TYPED_SHAPES(add_point_data, T),
             SEMINORM_TYPED_SHAPES(read_points, T),      SEMINORM_TYPED_SHAPES(read_jets, T),
             SEMINORM_TYPED_SHAPES(read_derivatives, T), SEMINORM_TYPED_SHAPES(sample_blocks, T),
-            partial_dots<T>};
+            SEMINORM_TYPED_SHAPES(apply_level, T),      partial_dots<T>,
+            combine<T>};
 }
 }  // namespace
 extern const FieldKernels field_kernels;

@@ -106,11 +106,29 @@ struct Assembly {
     double *data, *right;
 };
 
+// y = factor S x on the blocks of one level, the items, from number `first` on; see level.hpp.
+template <class T> struct LevelEnergy {
+    Links links;
+    const T* x;
+    i64 first;
+    const T* stencil;    // ((2 Q + 1)**D,)
+    T factor;
+    const bool* wanted;  // (blocks, lines): whether a line is needed
+    T* y;
+};
+
 constexpr i64 kStretch = 4096;
 template <class T> struct DotProduct {
     const T *x, *y;
     i64 size;
     double* partial;
+};
+
+template <class T> struct Combination {
+    const T* x;
+    T* y;
+    i64 size;
+    T factor, share;
 };
 
 // A loop for each dimension and degree.
@@ -126,7 +144,9 @@ template <class T> struct FieldLoops {
     LoopTable<Points<T>> read_jets;
     LoopTable<Derivatives<T>> read_derivatives;
     LoopTable<Sampling<T>> sample_blocks;
+    LoopTable<LevelEnergy<T>> apply_level;
     Loop<DotProduct<T>> partial_dots;
+    Loop<Combination<T>> combine;
 };
 struct FieldKernels {
     FieldLoops<float> in_float;

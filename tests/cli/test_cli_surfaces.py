@@ -361,22 +361,6 @@ def test_sizes_of_memory(text, expected):
     assert cli.options.memory(text) == expected
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("output", ["mesh.ply", "surface.npz"])
-@pytest.mark.parametrize("order", ["2", "3"])
-def test_what_is_waited_for_is_needed(output, order, scan, tmp_path):
-    """A loop that is not needed would never be compiled, and announced in every run."""
-    code = f"""
-from seminorm import cli
-words = ["reconstruct", {str(scan)!r}, "-o", {str(tmp_path / output)!r}, "--quiet", *{FAST[:-1]!r}, {order!r}]
-cli.main(words)
-functions = cli.reconstruct._compiled(cli.make_parser().parse_args(words))
-print(len(functions) > 0, *(function.__name__ for function in functions if not function.signatures))
-"""
-    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert printed.stdout.split() == ["True"]
-
-
 # -- what is refused -------------------------------------------------------------------------------------------------
 
 

@@ -118,9 +118,11 @@ def test_bad_series(rng):
 
 def test_ctrl_c_among_long_series():
     code = """
+import signal
 import numpy as np
 from seminorm._base.threads import limited_threads
 from seminorm.invariance import DTW
+signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs may have been told to ignore it
 X = np.random.default_rng(0).standard_normal((400, 3000))
 with limited_threads(1):
     print("go", flush=True)

@@ -112,9 +112,11 @@ def test_a_fork_while_another_thread_is_in_a_loop():
 @pytest.mark.parametrize("threads", [1, 4])
 def test_ctrl_c_is_heard_within_a_second(threads):
     code = f"""
+import signal
 import numpy as np
 from seminorm import _native
 from seminorm._base.threads import limited_threads
+signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs may have been told to ignore it
 with limited_threads({threads}):
     print("go", flush=True)
     try:

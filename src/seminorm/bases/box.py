@@ -57,4 +57,4 @@ class GridBox:
 
     def coordinates(self, X: ArrayLike) -> np.ndarray:
         """Points in cells of level 0. The difference to the corner comes first: large offsets lose nothing."""
-        return (np.asarray(X, dtype=float) - self.low) / (self.scale * self.spacing)
+        return (np.asarray(X, dtype=float, order="C") - self.low) / (self.scale * self.spacing)

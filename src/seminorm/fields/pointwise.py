@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from .. import _native
+from .._base.blas import suited_to
 from .._native import PointSum
 from ..bases.bsplines import cell_products
-from .system import CellEnergy, Equations, collapse, gather
-from .tree import Tree
+from ..solvers.linear.conjugate_gradients import Outcome, conjugate_gradients
+from .system import THREADED, CellEnergy, Equations, collapse, gather
+from .tree import BlockGroups, Tree
 
 _LANES = 8  # the compiled loop reads rows filled up to a multiple of this
 
@@ -25,12 +27,16 @@ class LocalEnergy(CellEnergy):
     def __init__(self, tree: Tree, order: int):
         super().__init__(tree, order)
         self._forms = _row_forms(tree.layout.side, tree.degree, order)
-        self._leaves = tree.by_color(np.flatnonzero(tree.leaf.any(axis=1)))
+        leaves = np.flatnonzero(tree.leaf.any(axis=1))
+        self._leaves, self._finest = tree.by_color(leaves), tree.by_color(tree.of_finest_level(leaves))
 
-    def add(self, x: np.ndarray, alpha: float, y: np.ndarray) -> None:
-        """Add alpha times the energy's gradient (half of it) at collapsed coefficients x to y."""
+    def add(self, x: np.ndarray, alpha: float, y: np.ndarray, *, finest_only: bool = False) -> None:
+        """Add alpha times the energy's gradient (half of it) at collapsed coefficients x to y; ``finest_only``: that
+        of the cells of the finest level.
+        """
+        leaves = self._finest if finest_only else self._leaves
         factors = (alpha * factorial(self.order) * self.factors).astype(x.dtype)
-        _native.add_energy(self.tree.links, x, *self._leaves, factors, self._forms.astype(x.dtype), y)
+        _native.add_energy(self.tree.links, x, *leaves, factors, self._forms.astype(x.dtype), y)
 
 
 @cache
@@ -74,7 +80,8 @@ class PointEquations(Equations):
         self._places = start, corner, t
         self.weights = np.ascontiguousarray(weights[self.point_order], dtype=np.float32)
         self.observed = np.ascontiguousarray(observed[self.point_order], dtype=np.float32)
-        self._occupied = tree.by_color(np.flatnonzero(np.diff(start)))
+        occupied = np.flatnonzero(np.diff(start))
+        self._occupied, self._finest = tree.by_color(occupied), tree.by_color(tree.of_finest_level(occupied))
         axes, sums = self._axis_weights.sum(), (self.value_weight, self.gradient_weight)
         _native.sum_point_weights(tree.links, start, corner, self.weights, axes, *sums)
         self.sum_to_parents()
@@ -100,6 +107,24 @@ class PointEquations(Equations):
         self._add_data(collapsed, PointSum.applied, image)
         return gather(self.tree, image)
 
+    def solve_finest(self, alpha: float, x: np.ndarray, *, tol: float, max_iter: int) -> Outcome:
+        """Solve for the functions of the finest level alone, those of coarser levels as they are in x.
+
+        Where the finest functions lie wholly on the finest cells, as they do away from the border of the box, the
+        energy is the same stencil for all of them, and no other level takes part in the iteration.
+        """
+        own, finest = self.tree.blocks(self.tree.depth), _FinestLevel(self, alpha)
+        collapsed, image = collapse(self.tree, x), self._empty()
+        self.add_to_finest(collapsed, alpha, image)
+        right = self._leaf_right()[own] - image[own]
+        step = np.zeros_like(right)
+        with suited_to(0):
+            outcome = conjugate_gradients(
+                finest.apply, finest.precondition, right, step, tol=tol, max_iter=max_iter, arithmetic=THREADED
+            )
+        x[own] += step
+        return outcome
+
     def data_diagonal(self) -> np.ndarray:
         return self._add_data(self._nothing, PointSum.squared, self._empty())
 
@@ -110,6 +135,15 @@ class PointEquations(Equations):
     def at_points(self, x: np.ndarray) -> np.ndarray:
         """Values and gradients (n, 1 + d) at the points, in the order of ``observed``."""
         return self._read(collapse(self.tree, x))
+
+    def add_to_finest(self, collapsed: np.ndarray, alpha: float, image: np.ndarray) -> None:
+        """Add alpha times the energy, plus the data, of the cells of the finest level."""
+        self.energy.add(collapsed, alpha, image, finest_only=True)
+        self.add_finest_data(collapsed, image)
+
+    def add_finest_data(self, collapsed: np.ndarray, image: np.ndarray) -> None:
+        """Add the data in the cells of the finest level."""
+        self._add_data(collapsed, PointSum.applied, image, self._finest)
 
     def _leaf_right(self) -> np.ndarray:
         return self._add_data(self._nothing, PointSum.observed, self._empty())
@@ -126,7 +160,45 @@ class PointEquations(Equations):
     def _nothing(self) -> np.ndarray:
         return np.zeros((1, 1), dtype=self.dtype)
 
-    def _add_data(self, x: np.ndarray, what: PointSum, y: np.ndarray) -> np.ndarray:
+    def _add_data(self, x: np.ndarray, what: PointSum, y: np.ndarray, blocks: BlockGroups | None = None) -> np.ndarray:
         data = self.weights, self._axis_weights, self.observed, self.energy.spacings
-        _native.add_point_data(self.tree.links, x, *self._occupied, *self._places, *data, what, y)
+        blocks = self._occupied if blocks is None else blocks
+        _native.add_point_data(self.tree.links, x, *blocks, *self._places, *data, what, y)
         return y
+
+
+class _FinestLevel:
+    """The equations of the finest level of a tree for given functions of the coarser ones."""
+
+    def __init__(self, equations: PointEquations, alpha: float):
+        tree, energy, dtype = equations.tree, equations.energy, equations.dtype
+        self._equations = equations
+        self._own = tree.blocks(tree.depth)
+        self._factor = alpha * energy.factors[tree.depth]
+        self._stencil = energy.inner.astype(dtype)
+        self._wanted = tree.active.reshape(len(tree.active), -1, tree.layout.side).any(axis=2)
+        self._x, self._image = (np.zeros(tree.active.shape, dtype=dtype) for _ in range(2))
+        wholly = tree.covered[self._own][tree.active[self._own]] == len(tree.layout.digits)
+        self._same_rows = tree.box.dimension in (2, 3) and bool(wholly.all())
+        self._alpha = alpha
+        diagonal = equations.data_diagonal()[self._own] + dtype.type(
+            self._factor * energy.inner[len(energy.inner) // 2]
+        )
+        self._inverse = tree.active[self._own] / diagonal
+
+    def precondition(self, r: np.ndarray) -> np.ndarray:
+        return r * self._inverse
+
+    def apply(self, direction: np.ndarray) -> np.ndarray:
+        """Energy and data; what it gives functions that are not active counts for nothing, as they stay zero."""
+        own, tree = self._own, self._equations.tree
+        self._x[own] = direction
+        if not self._same_rows:
+            self._image[own] = 0.0
+            self._equations.add_to_finest(self._x, self._alpha, self._image)
+            return self._image[own]
+        _native.apply_level(
+            tree.links, self._x, own.start, own.stop, self._stencil, self._factor, self._wanted, self._image
+        )
+        self._equations.add_finest_data(self._x, self._image)
+        return self._image[own]

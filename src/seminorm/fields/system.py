@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import product
 
 import numpy as np
@@ -21,6 +21,7 @@ from ..bases.bsplines import cell_energy, cell_products, derivative_pieces
 from ..functions.functionals import ObservedFunctionals, box_quadrature
 from ..solvers.linear.conjugate_gradients import Outcome, conjugate_gradients
 from .functional_rows import cell_weights, leaf_rows, of_constant
+from .layout import layout
 from .sources import Observations, prepare, scrambled
 from .tree import Tree
 
@@ -36,14 +37,39 @@ def dot(x: np.ndarray, y: np.ndarray) -> float:
     return _native.dot(x.reshape(-1), y.reshape(-1))
 
 
+class ThreadedArithmetic:
+    """Operations on long vectors by compiled loops."""
+
+    def dot(self, x: np.ndarray, y: np.ndarray) -> float:
+        return dot(x, y)
+
+    def combine(self, factor: float, x: np.ndarray, share: float, y: np.ndarray) -> None:
+        _native.combine(factor, x.reshape(-1), share, y.reshape(-1))
+
+
+THREADED = ThreadedArithmetic()
+
+
 class CellEnergy:
-    """The squared semi-norm of order m on a tree, level by level, from that of one cell of side 1."""
+    """The squared semi-norm of order m on a tree, level by level, from that of one cell of side 1.
+
+    ``inner`` is the stencil of a function that lies wholly on leaves of its level.
+    """
 
     def __init__(self, tree: Tree, order: int):
         self.tree, self.order = tree, order
         self.cell = cell_energy(tree.box.dimension, tree.degree, order)
+        self.inner = _inner_stencil(tree.box.dimension, tree.degree, order)
         self.spacings = np.array([tree.spacing(level) for level in range(tree.depth + 1)])
         self.factors = self.spacings ** (tree.box.dimension - 2 * order)
+
+
+@cache
+def _inner_stencil(dimension: int, degree: int, order: int) -> np.ndarray:
+    tables = layout(dimension, degree)
+    stencil = np.zeros(len(tables.offset))
+    np.add.at(stencil, tables.pairs, cell_energy(dimension, degree, order))
+    return stencil
 
 
 class Energy(CellEnergy):
@@ -51,9 +77,6 @@ class Energy(CellEnergy):
 
     def __init__(self, tree: Tree, order: int):
         super().__init__(tree, order)
-        tables = tree.layout
-        self.inner = np.zeros(len(tables.offset))
-        np.add.at(self.inner, tables.pairs, self.cell)
         self.kind, self.edge = self._edges()
 
     def _edges(self) -> tuple[np.ndarray, np.ndarray]:
@@ -154,8 +177,8 @@ class Equations(ABC):
         """Solve for any right-hand side that was gathered from the leaves."""
         # BLAS on one thread: its own would fight with those of the loops, and change the last bits with their number
         with suited_to(0):
-            precondition = self.preconditioner(alpha)
-            return conjugate_gradients(lambda v: self.apply(v, alpha), precondition, right, x, dot=dot, **options)
+            solve = partial(conjugate_gradients, lambda v: self.apply(v, alpha), self.preconditioner(alpha))
+            return solve(right, x, arithmetic=THREADED, **options)
 
     def _diagonal(self, alpha: float) -> np.ndarray:
         tree, tables = self.tree, self.tree.layout

@@ -37,6 +37,7 @@ class Tree:
 
     def __init__(self, box: GridBox, degree: int, levels: list[np.ndarray]):
         self.box, self.degree = box, degree
+        self.coarser: Tree | None = None  # the tree that this one refines, if it was made so
         self.layout: BlockLayout = layout(box.dimension, degree)
         self.levels = [np.asarray(blocks, dtype=np.int64).reshape(-1, box.dimension) for blocks in levels]
         self._number_blocks()
@@ -99,7 +100,9 @@ class Tree:
         blocks = np.stack(np.unravel_index(np.unique(_ravel(blocks, grid)), grid), axis=-1)
         parents = _find(self._keys(level), _ravel(blocks // 2, self._grid(level)))
         blocks = blocks[(parents >= 0) & self._is_cell[self.blocks(level)][np.maximum(parents, 0)]]
-        return Tree(self.box, self.degree, [*self.levels, blocks])
+        finer = Tree(self.box, self.degree, [*self.levels, blocks])
+        finer.coarser = self
+        return finer
 
     def locate(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Block number and cell in the block of the leaf that holds each point, given in cells of level 0."""
@@ -112,6 +115,10 @@ class Tree:
         order, start = np.empty(len(block), dtype=np.int64), np.empty(len(self.coords) + 1, dtype=np.int64)
         _native.sort_by_block(block, order, start)
         return order, start
+
+    def of_finest_level(self, blocks: np.ndarray) -> np.ndarray:
+        """Those of the given blocks that belong to the finest level."""
+        return blocks[blocks >= self.level_start[self.depth]]
 
     def _grid(self, level: int) -> np.ndarray:
         """Blocks of functions along each axis."""

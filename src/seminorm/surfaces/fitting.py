@@ -28,6 +28,11 @@ _SAMPLE_LEAST = 2000
 _VECTORS = 15  # arrays of one number per function, while a system is built and solved (measured)
 _POINT_BYTES = 160
 _REDUCTION = 0.2  # of the residual on each level: a start may be good and still lack what is new
+_ALONE = 2  # finest levels, each of which is fitted with the coarser ones as they are
+_EXACT_TOL = 5e-3  # solutions that are to be closer than this are found for all levels together
+_RESOLVED = 0.6  # smoothness in cells, from which on a level resolves it
+_LEAST_JOINT = 2  # levels up to this one are always fitted together
+_ALONE_TOL = 0.02  # share of its residual that may be left on such a level: sharp edges and holes need it (measured)
 _STIFF = 0.5  # smoothness in cells, from which on order 3 needs double precision (measured: errors of 1e-4 of the data)
 _LOCAL_SPARSITY = 4.0  # how much sparser than the average points may be, to be given the finest functions
 
@@ -43,8 +48,8 @@ class Model:
     depth: int  # of the finest level
 
     def on_level(self, level: int) -> Model:
-        """The same trade-off in cells of a coarser level."""
-        ratio = 2.0 ** (self.depth - level)
+        """The same trade-off in cells of a coarser level, or the same lengths where its cells are fine enough."""
+        ratio = min(2.0 ** (self.depth - level), max(1.0, _RESOLVED * 2.0**-level / self.smoothness))
         return replace(self, smoothness=self.smoothness * ratio, tolerance=self.tolerance * ratio, depth=level)
 
     @property
@@ -98,7 +103,10 @@ def fit_surface(
     """
     kind = model.dtype if dtype is None else np.dtype(dtype)
     if start is not None and start.model.depth <= model.depth:
-        tree, x = start.tree, start.x.astype(kind)
+        tree = start.tree
+        while tree.coarser is not None and tree.depth > _last_joint(model, tol):
+            tree = tree.coarser  # what is fitted alone is fitted again, once the coarser levels have changed
+        x = start.x[: len(tree.coords)].astype(kind)
     else:
         tree = Tree.root(points.box, model.degree)
         x = np.zeros(tree.active.shape, dtype=kind)
@@ -107,6 +115,11 @@ def fit_surface(
         if report is not None:
             report(fit)
     return fit
+
+
+def _last_joint(model: Model, tol: float) -> int:
+    """The finest level that is fitted together with all coarser ones."""
+    return model.depth if tol < _EXACT_TOL else max(model.depth - _ALONE, _LEAST_JOINT)
 
 
 @dataclass
@@ -130,8 +143,11 @@ class _SurfaceLevels(LevelProblem[SurfaceFit]):
         observed = np.zeros((len(part), 1 + part.X.shape[1]), dtype=np.float32)
         observed[:, 1:] = part.normals
         equations = PointEquations(tree, model.order, part.X, weights, observed, x.dtype, self.points.axes)
-        options = {"tol": self.tol, "max_iter": self.max_iter, "reduction": _REDUCTION}
-        outcome = equations.solve_for(here.alpha, equations.right, x, **options)
+        if level > _last_joint(model, self.tol):
+            outcome = equations.solve_finest(here.alpha, x, tol=_ALONE_TOL, max_iter=self.max_iter)
+        else:
+            options = {"tol": self.tol, "max_iter": self.max_iter, "reduction": _REDUCTION}
+            outcome = equations.solve_for(here.alpha, equations.right, x, **options)
         return SurfaceFit(here, self.points, equations, x, outcome)
 
     def marked(self, tree: Tree, fit: SurfaceFit) -> np.ndarray | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -17,9 +18,29 @@ class Outcome:
     converged: bool
 
 
-def pairwise_dot(x: np.ndarray, y: np.ndarray) -> float:
-    """The dot product of arrays of any shape; its bits do not depend on the number of threads."""
-    return float((x * y).sum())
+class Arithmetic(Protocol):
+    """What the iteration does with vectors, which are arrays of any shape."""
+
+    def dot(self, x: np.ndarray, y: np.ndarray) -> float:
+        """x . y; its bits do not depend on the number of threads."""
+
+    def combine(self, factor: float, x: np.ndarray, share: float, y: np.ndarray) -> None:
+        """y = factor x + share y, in place."""
+
+
+class PlainArithmetic:
+    """The same by NumPy."""
+
+    def dot(self, x: np.ndarray, y: np.ndarray) -> float:
+        return float((x * y).sum())
+
+    def combine(self, factor: float, x: np.ndarray, share: float, y: np.ndarray) -> None:
+        if share != 1.0:
+            y *= share
+        y += factor * x
+
+
+_PLAIN = PlainArithmetic()
 
 
 def conjugate_gradients(
@@ -31,7 +52,7 @@ def conjugate_gradients(
     tol: float,
     max_iter: int,
     reduction: float = 1.0,
-    dot: Callable[[np.ndarray, np.ndarray], float] = pairwise_dot,
+    arithmetic: Arithmetic = _PLAIN,
 ) -> Outcome:
     """Solve A x = right, starting from x and overwriting it, until sqrt(r'Mr / b'Mb) is at most ``tol``.
 
@@ -40,6 +61,7 @@ def conjugate_gradients(
     must also fall to the share ``reduction`` of that of the first x: a good start may satisfy ``tol`` and still miss
     what changed since it was found.
     """
+    dot, combine = arithmetic.dot, arithmetic.combine
     scale = dot(right, precondition(right))
     if scale <= 0.0:
         x[...] = 0.0
@@ -58,11 +80,10 @@ def conjugate_gradients(
         if curvature <= 0.0:  # rounding: nothing more to gain
             return Outcome(n, float(residual), False)
         step = rho / curvature
-        x += step * direction
-        r -= step * image
+        combine(step, direction, 1.0, x)
+        combine(-step, image, 1.0, r)
         z = precondition(r)
         rho, previous = dot(r, z), rho
-        direction *= rho / previous
-        direction += z
+        combine(1.0, z, rho / previous, direction)
     residual = np.sqrt(max(rho, 0.0) / scale)
     return Outcome(max_iter, float(residual), bool(residual <= tol))

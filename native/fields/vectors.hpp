@@ -1,4 +1,4 @@
-// Dot products, summed in double precision in an order that depends on nothing but the length.
+// Operations on long vectors, in stretches of fixed length: sums depend on nothing but the length.
 #pragma once
 
 #include "fields/kernels.hpp"
@@ -6,7 +6,7 @@
 
 namespace seminorm {
 namespace {
-// partial[c]: the sum over stretch c of kStretch numbers, in eight sums side by side.
+// partial[c]: the part of x . y in stretch c, in double precision, as eight sums side by side.
 template <class T> void partial_dots(const DotProduct<T>& a, i64 begin, i64 end) {
     constexpr int lanes = 8;
     using L = Lanes<double, lanes>;
@@ -29,6 +29,12 @@ template <class T> void partial_dots(const DotProduct<T>& a, i64 begin, i64 end)
         for (; i < last; ++i) total += double(a.x[i]) * double(a.y[i]);
         a.partial[c] = total;
     }
+}
+
+// y = factor x + share y in the stretches begin .. end - 1.
+template <class T> void combine(const Combination<T>& a, i64 begin, i64 end) {
+    const i64 last = least(a.size, end * kStretch);
+    for (i64 i = begin * kStretch; i < last; ++i) a.y[i] = a.factor * a.x[i] + a.share * a.y[i];
 }
 }  // namespace
 }  // namespace seminorm
