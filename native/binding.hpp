@@ -49,16 +49,22 @@ template <class Array> void need_range(const Array& array, i64 low, i64 high, co
          std::string(name) + " must lie between " + std::to_string(low) + " and " + std::to_string(high - 1));
 }
 
-// parallel_for without the interpreter's lock. Ctrl-C ends it with what the signal's handler raised.
-template <class Work> void run(i64 count, i64 grain, const Work& work) {
+// parallel_groups without the interpreter's lock. Ctrl-C ends it with what the signal's handler raised.
+template <class Work> void run_groups(const i64* starts, i64 groups, i64 grain, const Work& work) {
     bool whole;
     {
         nb::gil_scoped_release release;
-        whole = parallel_for(count, grain, thread_count(), work, [] {
+        whole = parallel_groups(starts, groups, grain, thread_count(), work, [] {
             nb::gil_scoped_acquire hold;
             return PyErr_CheckSignals() != 0;
         });
     }
     if (!whole) throw nb::python_error();
+}
+
+// parallel_for, likewise.
+template <class Work> void run(i64 count, i64 grain, const Work& work) {
+    const i64 starts[] = {0, count};
+    run_groups(starts, 1, grain, work);
 }
 }  // namespace seminorm

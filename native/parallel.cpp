@@ -10,6 +10,7 @@
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <vector>
 #if !defined(_WIN32)
 #include <pthread.h>
 #endif
@@ -23,23 +24,48 @@ thread_local bool inside_loop = false;
 thread_local int own_limit = 0;
 std::atomic<int> process_threads{0};
 
+// A range of numbers, and how many chunks before it must be done when it begins.
+struct Chunk {
+    i64 begin, end, after;
+};
+
 struct Job {
-    i64 count, grain, chunks;
+    std::vector<Chunk> list;
     const std::function<void(i64, i64)>& work;
     int wanted = 0;            // helpers that may still join; like busy and error under the pool's mutex
     int busy = 0;              // helpers at work
     std::exception_ptr error;  // the first
-    std::atomic<i64> next{0};
+    std::atomic<i64> next{0}, done{0};
     std::atomic<bool> stop{false};
 
-    bool open() const { return wanted > 0 && !stop.load() && next.load() < chunks; }
+    i64 chunks() const { return static_cast<i64>(list.size()); }
+    bool open() const { return wanted > 0 && !stop.load() && next.load() < chunks(); }
 
     // Takes one chunk; false if none is left.
     bool step() {
-        const i64 chunk = next.fetch_add(1, std::memory_order_relaxed);
-        if (chunk >= chunks || stop.load(std::memory_order_relaxed)) return false;
-        work(chunk * grain, std::min(count, (chunk + 1) * grain));
+        const i64 number = next.fetch_add(1, std::memory_order_relaxed);
+        if (number >= chunks() || stop.load(std::memory_order_relaxed)) return false;
+        const Chunk& chunk = list[static_cast<size_t>(number)];
+        if (!wait_for(chunk.after)) return false;
+        work(chunk.begin, chunk.end);
+        done.fetch_add(1);
+        done.notify_all();
         return true;
+    }
+
+    // Chunks are taken in order, so those before are at work: a short look first, then sleep. False if all is over.
+    bool wait_for(i64 number) {
+        constexpr int kLooks = 10000;
+        for (int look = 0; done.load() < number && !stop.load(); ++look)
+            if (look >= kLooks)
+                if (const i64 now = done.load(); now < number && !stop.load()) done.wait(now);
+        return !stop.load();
+    }
+
+    void end() {
+        stop = true;
+        done.fetch_add(chunks());  // wakes those that wait
+        done.notify_all();
     }
 
     // Works until nothing is left; returns the exception that ended it, if any.
@@ -47,7 +73,7 @@ struct Job {
         try {
             while (step()) after_step();
         } catch (...) {
-            stop = true;
+            end();
             return std::current_exception();
         }
         return nullptr;
@@ -148,18 +174,26 @@ void set_process_threads(int number) { process_threads = std::max(0, number); }
 int own_thread_limit() { return own_limit; }
 void set_own_thread_limit(int number) { own_limit = std::max(0, number); }
 
-bool parallel_for(i64 count, i64 grain, int threads, const std::function<void(i64, i64)>& work,
-                  const std::function<bool()>& interrupted) {
-    Job job{count, grain, (count + grain - 1) / grain, work};
+namespace {
+i64 add_chunks(i64 begin, i64 end, i64 grain, std::vector<Chunk>& list) {
+    const i64 before = static_cast<i64>(list.size());
+    for (; begin < end; begin += grain) list.push_back({begin, std::min(begin + grain, end), before});
+    return static_cast<i64>(list.size()) - before;
+}
+
+bool run_job(Job& job, i64 threads, const std::function<bool()>& interrupted) {
     bool ended = false;
     auto last = Clock::now();
     const auto look = [&] {
         const auto now = Clock::now();
         if (ended || now - last < kBetweenLooks) return;
         last = now;
-        if (interrupted && interrupted()) ended = job.stop = true;
+        if (interrupted && interrupted()) {
+            ended = true;
+            job.end();
+        }
     };
-    const i64 helpers = inside_loop ? 0 : std::min<i64>(threads, job.chunks) - 1;
+    const i64 helpers = inside_loop ? 0 : threads - 1;
     Pool* const shared = helpers > 0 ? &pool() : nullptr;
     if (shared) shared->enter(job, static_cast<int>(helpers));
     const bool before = inside_loop;
@@ -172,6 +206,22 @@ bool parallel_for(i64 count, i64 grain, int threads, const std::function<void(i6
     }
     if (error) std::rethrow_exception(error);
     return !ended;
+}
+}  // namespace
+
+bool parallel_for(i64 count, i64 grain, int threads, const std::function<void(i64, i64)>& work,
+                  const std::function<bool()>& interrupted) {
+    const i64 starts[] = {0, count};
+    return parallel_groups(starts, 1, grain, threads, work, interrupted);
+}
+
+bool parallel_groups(const i64* starts, i64 groups, i64 grain, int threads, const std::function<void(i64, i64)>& work,
+                     const std::function<bool()>& interrupted) {
+    Job job{{}, work};
+    i64 most_at_once = 1;
+    for (i64 g = 0; g < groups; ++g)
+        most_at_once = std::max(most_at_once, add_chunks(starts[g], starts[g + 1], grain, job.list));
+    return run_job(job, std::min<i64>(threads, most_at_once), interrupted);
 }
 }  // namespace seminorm
 

@@ -15,6 +15,11 @@ namespace seminorm {
 bool parallel_for(i64 count, i64 grain, int threads, const std::function<void(i64, i64)>& work,
                   const std::function<bool()>& interrupted);
 
+// The same for groups of numbers, starts[g] .. starts[g + 1] - 1 for g = 0 .. groups - 1, one group after the other: no
+// number is begun before all numbers of the groups before its own are done.
+bool parallel_groups(const i64* starts, i64 groups, i64 grain, int threads, const std::function<void(i64, i64)>& work,
+                     const std::function<bool()>& interrupted);
+
 // The number of threads of loops started from this thread: its own limit, or that of the process, which OMP_NUM_THREADS
 // sets at the start (otherwise the number of processors this process may use).
 int thread_count();

@@ -12,7 +12,7 @@
 namespace seminorm {
 namespace {
 // Numbers of items per chunk: some ten microseconds of work or more.
-constexpr i64 kPointGrain = 1024, kBlockGrain = 4, kManyBlocks = 16, kWeightGrain = 64;
+constexpr i64 kPointGrain = 1024, kBlockGrain = 4, kManyBlocks = 16, kWeightGrain = 64, kStretchGrain = 16;
 
 // The links of a tree, checked once. It keeps the arrays alive.
 class TreeLinks {
@@ -96,14 +96,11 @@ template <class Work> void with_shape(const Links& links, const Work& work) {
 
 // Blocks in groups that share no function, one group after the other: those of group g stand at starts[g] ..
 template <class Work>
-void run_groups(const TreeLinks& links, const In<i64, 1>& blocks, const In<i64, 1>& starts, i64 grain, const Work& work) {
+void run_blocks(const TreeLinks& links, const In<i64, 1>& blocks, const In<i64, 1>& starts, i64 grain, const Work& work) {
     need_range(blocks, 0, links.view().blocks, "blocks");
     need(length(starts) > 0 && starts(0) == 0 && starts(length(starts) - 1) == length(blocks), "starts must span blocks");
-    for (i64 g = 0; g + 1 < length(starts); ++g) {
-        const i64 first = starts(g), count = starts(g + 1) - first;
-        need(count >= 0, "starts must not decrease");
-        run(count, grain, [&](i64 begin, i64 end) { work(first + begin, first + end); });
-    }
+    for (i64 g = 0; g + 1 < length(starts); ++g) need(starts(g) <= starts(g + 1), "starts must not decrease");
+    run_groups(starts.data(), length(starts) - 1, grain, work);
 }
 
 void need_located(const TreeLinks& links, const In<double, 2>& points, const In<i32, 1>& block, const In<i32, 1>& cell) {
@@ -214,7 +211,7 @@ template <class T> void restrict_(const TreeLinks& links, Out<T, 2> x, In<i64, 1
     links.need_coefficients(x, "x");
     const Transfer<T> a{links.view(), x.data(), parents.data()};
     const auto loop = field_kernels_here().in<T>().restrict_add.at(links.view());
-    run_groups(links, parents, starts, kManyBlocks, [&](i64 begin, i64 end) { loop(a, begin, end); });
+    run_blocks(links, parents, starts, kManyBlocks, [&](i64 begin, i64 end) { loop(a, begin, end); });
 }
 
 template <class T>
@@ -229,7 +226,7 @@ void energy(const TreeLinks& links, In<T, 2> x, In<i64, 1> chosen, In<i64, 1> st
     const EnergyForms<T> table{forms.data(), int(length(forms, 1)) - 1, int(whole), int(length(forms, 3))};
     const EnergyApplication<T> a{links.view(), x.data(), chosen.data(), factors.data(), table, y.data()};
     const auto loop = field_kernels_here().in<T>().add_energy.at(links.view());
-    run_groups(links, chosen, starts, kBlockGrain, [&](i64 begin, i64 end) { loop(a, begin, end); });
+    run_blocks(links, chosen, starts, kBlockGrain, [&](i64 begin, i64 end) { loop(a, begin, end); });
 }
 
 void need_places(const TreeLinks& links, const In<i64, 1>& start, const In<i32, 1>& corner, const In<float, 2>& t) {
@@ -251,7 +248,7 @@ void point_data(const TreeLinks& links, In<T, 2> x, In<i64, 1> chosen, In<i64, 1
     const PointData<T> a{links.view(), x.data(), chosen.data(), start.data(), corner.data(), t.data(), weights.data(),
                          observed.data(), axis_weights.data(), spacings.data(), what, y.data()};
     const auto loop = field_kernels_here().in<T>().add_point_data.at(links.view());
-    run_groups(links, chosen, starts, kBlockGrain, [&](i64 begin, i64 end) { loop(a, begin, end); });
+    run_blocks(links, chosen, starts, kManyBlocks, [&](i64 begin, i64 end) { loop(a, begin, end); });
 }
 
 template <class T>
@@ -334,7 +331,7 @@ void assemble(const TreeLinks& links, In<double, 2> points, In<double, 3> observ
                      values_first, gradients_first, order.data(), start.data(), chosen.data(), cell.data(),
                      spacings.data(), data_line.data(), data.data(), right.data()};
     const auto loop = field_kernels_here().assemble.at(links.view());
-    run_groups(links, chosen, starts, 1, [&](i64 begin, i64 end) { loop(a, begin, end); });
+    run_blocks(links, chosen, starts, 1, [&](i64 begin, i64 end) { loop(a, begin, end); });
 }
 
 void sort_by_block(In<i32, 1> block, Out<i64, 1> order, Out<i64, 1> start) {
@@ -481,7 +478,7 @@ template <class T> double dot(In<T, 1> x, In<T, 1> y) {
     const i64 stretches = (length(x) + kStretch - 1) / kStretch;
     std::vector<double> partial(static_cast<size_t>(stretches));
     const DotProduct<T> a{x.data(), y.data(), length(x), partial.data()};
-    run(stretches, 8, [&](i64 begin, i64 end) { field_kernels_here().in<T>().partial_dots(a, begin, end); });
+    run(stretches, kStretchGrain, [&](i64 begin, i64 end) { field_kernels_here().in<T>().partial_dots(a, begin, end); });
     double total = 0.0;
     for (const double part : partial) total += part;
     return total;
@@ -491,7 +488,7 @@ template <class T> void combination(T factor, In<T, 1> x, T share, Out<T, 1> y) 
     need(length(x) == length(y), "x and y must have the same length");
     const Combination<T> a{x.data(), y.data(), length(x), factor, share};
     const auto loop = field_kernels_here().in<T>().combine;
-    run((length(x) + kStretch - 1) / kStretch, 8, [&](i64 begin, i64 end) { loop(a, begin, end); });
+    run((length(x) + kStretch - 1) / kStretch, 2 * kStretchGrain, [&](i64 begin, i64 end) { loop(a, begin, end); });
 }
 
 template <class T>

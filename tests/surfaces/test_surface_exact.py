@@ -455,7 +455,7 @@ def test_errors_name_the_argument(change, message):
         ({"normals": np.zeros((20, 2))}, "normals must not be zero, and 20 of 20 are, the first in row 0"),
         ({"points": np.full((20, 2), np.nan)}, "points contains NaN"),
         ({"normals": np.full((20, 2), np.inf)}, "normals contains infinity"),
-        ({"points": np.ones(20)}, "Expected 2D array"),
+        ({"points": np.ones(20)}, "points must be an array of shape"),
         ({"areas": np.zeros(20)}, "areas.*not all zero"),
     ],
 )

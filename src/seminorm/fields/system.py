@@ -29,7 +29,7 @@ _FINEST_TOL = 1e-8
 _RIDGE = 1e-11
 _REDUCTION = 0.1
 _FEW_CELLS = 512
-_COARSE_LEVELS = {1: 6, 2: 3, 3: 2, 4: 1}
+_COARSE_LEVELS = {1: 6, 2: 3, 3: 1, 4: 1}
 
 
 def dot(x: np.ndarray, y: np.ndarray) -> float:

@@ -9,7 +9,6 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array
 from tqdm import tqdm
 
 from .._base.warnings import warn_user
@@ -79,8 +78,7 @@ class ReadyPoints:
         cls, points, normals, *, confidence, columns: Mapping[str, np.ndarray | None], unit_normals: bool
     ) -> ReadyPoints:
         """Points and normals in any dimension, all of which must be valid."""
-        points = check_array(points, dtype=np.float64, input_name="points")
-        normals = check_array(normals, dtype=np.float64, input_name="normals")
+        points, normals = _finite_table(points, "points"), _finite_table(normals, "normals")
         if normals.shape != points.shape:
             raise ValueError(f"normals must have the shape of points, {points.shape}, got {normals.shape}.")
         zero = np.flatnonzero(~normals.any(axis=1))
@@ -260,3 +258,15 @@ def _deepest_level(points: OrientedPoints, depth: int | str, resolution: float |
             "that takes long and shows no more than a few levels less."
         )
     return level
+
+
+def _finite_table(table: Any, name: str) -> np.ndarray:
+    """An array (n, d) of finite numbers."""
+    table = np.asarray(table, dtype=np.float64)
+    if table.ndim != 2 or table.size == 0:
+        raise ValueError(f"{name} must be an array of shape (points, dimensions), got shape {table.shape}.")
+    for what, wrong in (("NaN", np.isnan(table)), ("infinity", np.isinf(table))):
+        if wrong.any():
+            row = int(np.flatnonzero(wrong.any(axis=1))[0])
+            raise ValueError(f"{name} contains {what}, first in row {row}: leave such points out.")
+    return table

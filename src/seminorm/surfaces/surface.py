@@ -9,7 +9,7 @@ from dataclasses import asdict
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from .._base.saving import load_npz, save_npz
 from ..clouds.cloud import as_attributes, as_colors
 from ..fields.field import Field, sample_blocks
 from ..fields.tree import Tree
-from ..functions import Expansion
 from ..shapes import attributes as measures
 from ..shapes.attributes import Neighborhood, check_names, distance_and_spacing
 from ..shapes.extraction.marching import component_labels, extract
@@ -27,6 +26,9 @@ from ..shapes.mesh import Mesh
 from .boundaries import BORDER, SMOOTHING, box_around, check_boundary, check_resolution, default_trim, trimmed
 from .carried import Carried, carry
 from .uncertainty import FitModel, place_deviation
+
+if TYPE_CHECKING:
+    from ..functions.expansion import Expansion
 
 _BLOCK = 8
 _MESH_DEPTH = 6  # of the coarsest mesh, by default: a smooth surface has few coefficients, and is still round
@@ -290,7 +292,7 @@ class Surface(Implicit):
             if content.get("type") != "Surface":
                 raise ValueError(f"{path} does not hold a Surface.")
             points = content["points"]
-            kind: type[Expansion] | type[Field] = Expansion if "functionals" in content else Field
+            kind = _class_of_field(content)
             field = kind.from_content(content, path)
             if points.ndim != 2 or points.shape[1] != field.dimension:
                 raise ValueError(f"points of shape {points.shape} do not belong to a field of {field.dimension} axes.")
@@ -359,3 +361,12 @@ def _fit_of(content: dict) -> tuple[dict, FitModel | None]:
     if details.get("exact") or not all(name in details for name in needed):
         return details, None
     return details, FitModel(**{name: details[name] for name in needed}, area=details.get("area"))
+
+
+def _class_of_field(content: dict) -> type[Expansion] | type[Field]:
+    """Which of the two a file holds; expansions need many imports, so they wait until one is read."""
+    if "functionals" not in content:
+        return Field
+    from ..functions.expansion import Expansion
+
+    return Expansion

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from ..fields.field import Field
 from ..fields.pointwise import LocalEnergy, PointEquations
@@ -109,7 +109,7 @@ def _detail(alpha: float, tolerance: float, order: int) -> float:
         k = np.exp(log_k)
         return np.log(alpha * k ** (2 * order - 1)) - np.log(k**2 + tolerance**-2)
 
-    return float(np.pi / np.exp(brentq(excess, -50.0, 50.0)))
+    return float(np.pi / np.exp(scipy.optimize.brentq(excess, -50.0, 50.0)))
 
 
 def _smallest(field: Field, points, normals, area, alpha: float, tolerance: float) -> float:
