@@ -63,6 +63,7 @@ def cell_products(degree: int, order: int) -> np.ndarray:
     return table @ moments @ table.T
 
 
+@cache
 def cell_energy(dimension: int, degree: int, order: int) -> np.ndarray:
     """The energy of an order on the unit cell, as a quadratic form of the tensor products alive there."""
     check_order(degree, order)
@@ -74,6 +75,7 @@ def cell_energy(dimension: int, degree: int, order: int) -> np.ndarray:
             for k in orders:
                 term = np.kron(term, cell_products(degree, k))
             energy += factorial(order) / prod(factorial(k) for k in orders) * term
+    energy.flags.writeable = False
     return energy
 
 

@@ -97,12 +97,12 @@ def fit_surface(
     memory_limit: float | None = None,
 ) -> SurfaceFit:
     """Fit one level after the other, each from the one before it, in the precision that the model needs or ``dtype``;
-    ``start`` is a fit of the same points that is not deeper, ``report`` is called with the fit of each level.
+    ``start`` is a fit of the same points, ``report`` is called with the fit of each level.
 
     A level that needs more than ``memory_limit`` bytes, or than is free, is refused.
     """
     kind = model.dtype if dtype is None else np.dtype(dtype)
-    if start is not None and start.model.depth <= model.depth:
+    if start is not None:
         tree = start.tree
         while tree.coarser is not None and tree.depth > _last_joint(model, tol):
             tree = tree.coarser  # what is fitted alone is fitted again, once the coarser levels have changed
