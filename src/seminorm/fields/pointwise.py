@@ -15,7 +15,7 @@ from .._base.blas import suited_to
 from .._native import PointSum
 from ..bases.bsplines import cell_products
 from ..solvers.linear.conjugate_gradients import Outcome, conjugate_gradients
-from .system import THREADED, CellEnergy, Equations, collapse, gather
+from .system import THREADED, CellEnergy, Equations, collapse, dot, gather
 from .tree import BlockGroups, Tree
 
 _LANES = 8  # the compiled loop reads rows filled up to a multiple of this
@@ -107,8 +107,9 @@ class PointEquations(Equations):
         self._add_data(collapsed, PointSum.applied, image)
         return gather(self.tree, image)
 
-    def solve_finest(self, alpha: float, x: np.ndarray, *, tol: float, max_iter: int) -> Outcome:
-        """Solve for the functions of the finest level alone, those of coarser levels as they are in x.
+    def solve_finest(self, alpha: float, x: np.ndarray, *, tol: float, max_iter: int, floor: float = 0.0) -> Outcome:
+        """Solve for the functions of the finest level alone, those of coarser levels as they are in x, until the
+        residual is the share ``tol`` of what it was, or the share ``floor`` of the data.
 
         Where the finest functions lie wholly on the finest cells, as they do away from the border of the box, the
         energy is the same stencil for all of them, and no other level takes part in the iteration.
@@ -116,8 +117,10 @@ class PointEquations(Equations):
         own, finest = self.tree.blocks(self.tree.depth), _FinestLevel(self, alpha)
         collapsed, image = collapse(self.tree, x), self._empty()
         self.add_to_finest(collapsed, alpha, image)
-        right = self._leaf_right()[own] - image[own]
-        step = np.zeros_like(right)
+        data = self._leaf_right()[own]
+        right, step = data - image[own], np.zeros_like(data)
+        left, whole = (dot(part, finest.precondition(part)) for part in (right, data))
+        tol = max(tol, floor * np.sqrt(whole / left)) if left > 0.0 else tol
         with suited_to(0):
             outcome = conjugate_gradients(
                 finest.apply, finest.precondition, right, step, tol=tol, max_iter=max_iter, arithmetic=THREADED

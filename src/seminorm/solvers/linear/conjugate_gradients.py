@@ -52,14 +52,15 @@ def conjugate_gradients(
     tol: float,
     max_iter: int,
     reduction: float = 1.0,
+    floor: float = _ROUNDING,
     arithmetic: Arithmetic = _PLAIN,
 ) -> Outcome:
     """Solve A x = right, starting from x and overwriting it, until sqrt(r'Mr / b'Mb) is at most ``tol``.
 
     ``apply`` is v -> A v, and ``precondition`` v -> M v, an approximate inverse, symmetric and positive definite. A
     semi-definite A is no obstacle as long as the system has a solution: the iterates stay in the range. The residual
-    must also fall to the share ``reduction`` of that of the first x: a good start may satisfy ``tol`` and still miss
-    what changed since it was found.
+    must also fall to the share ``reduction`` of that of the first x, but not below ``floor``: a good start may satisfy
+    ``tol`` and still miss what changed since it was found.
     """
     dot, combine = arithmetic.dot, arithmetic.combine
     scale = dot(right, precondition(right))
@@ -70,7 +71,7 @@ def conjugate_gradients(
     z = precondition(r)
     rho = dot(r, z)
     direction = z.copy()
-    tol = min(tol, max(reduction * np.sqrt(max(rho, 0.0) / scale), _ROUNDING)) if reduction < 1.0 else tol
+    tol = min(tol, max(reduction * np.sqrt(max(rho, 0.0) / scale), floor)) if reduction < 1.0 else tol
     for n in range(max_iter):
         residual = np.sqrt(max(rho, 0.0) / scale)
         if residual <= tol:
