@@ -334,7 +334,7 @@ def test_colors_reach_the_vertices_and_survive_trimming():
         heights = mesh.attributes["height"]
         assert heights.shape == (len(mesh.vertices),)
         assert heights.min() >= 100
-        assert np.abs(heights - 100 - mesh.vertices[:, 2])[near].max() < 0.1
+        assert np.abs(heights - 100 - mesh.vertices[:, 2])[near].max() < 0.12
 
 
 def test_carried_numbers_stay_in_range_and_pass_over_nan(rng):

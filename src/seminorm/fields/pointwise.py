@@ -4,7 +4,7 @@ Where a cell holds few points, as around a surface, this takes less memory and l
 operations per point, and nothing for what is not there.
 """
 
-from functools import cache
+from functools import cache, cached_property
 from math import factorial
 
 import numpy as np
@@ -27,8 +27,14 @@ class LocalEnergy(CellEnergy):
     def __init__(self, tree: Tree, order: int):
         super().__init__(tree, order)
         self._forms = _row_forms(tree.layout.side, tree.degree, order)
-        leaves = np.flatnonzero(tree.leaf.any(axis=1))
-        self._leaves, self._finest = tree.by_color(leaves), tree.by_color(tree.of_finest_level(leaves))
+
+    @cached_property
+    def _leaves(self) -> BlockGroups:
+        return self.tree.by_color(np.flatnonzero(self.tree.leaf.any(axis=1)))
+
+    @cached_property
+    def _finest(self) -> BlockGroups:
+        return self.tree.by_color(self.tree.of_finest_level(np.flatnonzero(self.tree.leaf.any(axis=1))))
 
     def add(self, x: np.ndarray, alpha: float, y: np.ndarray, *, finest_only: bool = False) -> None:
         """Add alpha times the energy's gradient (half of it) at collapsed coefficients x to y; ``finest_only``: that
@@ -115,10 +121,8 @@ class PointEquations(Equations):
         energy is the same stencil for all of them, and no other level takes part in the iteration.
         """
         own, finest = self.tree.blocks(self.tree.depth), _FinestLevel(self, alpha)
-        collapsed, image = collapse(self.tree, x), self._empty()
-        self.add_to_finest(collapsed, alpha, image)
         data = self._leaf_right()[own]
-        right, step = data - image[own], np.zeros_like(data)
+        right, step = data - finest.image(collapse(self.tree, x)), np.zeros_like(data)
         left, whole = (dot(part, finest.precondition(part)) for part in (right, data))
         tol = max(tol, floor * np.sqrt(whole / left)) if left > 0.0 else tol
         with suited_to(0):
@@ -138,11 +142,6 @@ class PointEquations(Equations):
     def at_points(self, x: np.ndarray) -> np.ndarray:
         """Values and gradients (n, 1 + d) at the points, in the order of ``observed``."""
         return self._read(collapse(self.tree, x))
-
-    def add_to_finest(self, collapsed: np.ndarray, alpha: float, image: np.ndarray) -> None:
-        """Add alpha times the energy, plus the data, of the cells of the finest level."""
-        self.energy.add(collapsed, alpha, image, finest_only=True)
-        self.add_finest_data(collapsed, image)
 
     def add_finest_data(self, collapsed: np.ndarray, image: np.ndarray) -> None:
         """Add the data in the cells of the finest level."""
@@ -193,15 +192,20 @@ class _FinestLevel:
         return r * self._inverse
 
     def apply(self, direction: np.ndarray) -> np.ndarray:
-        """Energy and data; what it gives functions that are not active counts for nothing, as they stay zero."""
-        own, tree = self._own, self._equations.tree
-        self._x[own] = direction
-        if not self._same_rows:
-            self._image[own] = 0.0
-            self._equations.add_to_finest(self._x, self._alpha, self._image)
-            return self._image[own]
-        _native.apply_level(
-            tree.links, self._x, own.start, own.stop, self._stencil, self._factor, self._wanted, self._image
-        )
-        self._equations.add_finest_data(self._x, self._image)
-        return self._image[own]
+        """The equations applied to coefficients of the finest level."""
+        self._x[self._own] = direction
+        return self.image(self._x)
+
+    def image(self, collapsed: np.ndarray) -> np.ndarray:
+        """Energy and data for the functions of the finest level, overwritten by the next call. What others than the
+        active ones get counts for nothing, as the preconditioner keeps them at zero.
+        """
+        own, image = self._own, self._image
+        if self._same_rows:
+            level = own.start, own.stop, self._stencil, self._factor, self._wanted
+            _native.apply_level(self._equations.tree.links, collapsed, *level, image)
+        else:
+            image[own] = 0.0
+            self._equations.energy.add(collapsed, self._alpha, image, finest_only=True)
+        self._equations.add_finest_data(collapsed, image)
+        return image[own]

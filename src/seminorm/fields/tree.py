@@ -38,6 +38,7 @@ class Tree:
     def __init__(self, box: GridBox, degree: int, levels: list[np.ndarray]):
         self.box, self.degree = box, degree
         self.coarser: Tree | None = None  # the tree that this one refines, if it was made so
+        self._refined: Tree | None = None  # the last one that refined this: trials often want the same again
         self.layout: BlockLayout = layout(box.dimension, degree)
         self.levels = [np.asarray(blocks, dtype=np.int64).reshape(-1, box.dimension) for blocks in levels]
         self._number_blocks()
@@ -100,9 +101,10 @@ class Tree:
         blocks = np.stack(np.unravel_index(np.unique(_ravel(blocks, grid)), grid), axis=-1)
         parents = _find(self._keys(level), _ravel(blocks // 2, self._grid(level)))
         blocks = blocks[(parents >= 0) & self._is_cell[self.blocks(level)][np.maximum(parents, 0)]]
-        finer = Tree(self.box, self.degree, [*self.levels, blocks])
-        finer.coarser = self
-        return finer
+        if self._refined is None or not np.array_equal(self._refined.levels[-1], blocks):
+            self._refined = Tree(self.box, self.degree, [*self.levels, blocks])
+            self._refined.coarser = self
+        return self._refined
 
     def locate(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Block number and cell in the block of the leaf that holds each point, given in cells of level 0."""

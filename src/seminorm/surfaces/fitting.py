@@ -29,6 +29,7 @@ _VECTORS = 15  # arrays of one number per function, while a system is built and 
 _POINT_BYTES = 160
 _REDUCTION = 0.2  # of the residual on each level: a start may be good and still lack what is new
 _ALONE = 2  # finest levels, each of which is fitted with the coarser ones as they are
+_COARSE_TOL = 0.05  # for levels that only give the next one a start
 _FLOOR = 1e-4  # share of the data in a residual that is small enough, however good the start was
 _EXACT_TOL = 5e-3  # solutions that are to be closer than this are found for all levels together
 _RESOLVED = 0.6  # smoothness in cells, from which on a level resolves it
@@ -144,12 +145,14 @@ class _SurfaceLevels(LevelProblem[SurfaceFit]):
         observed = np.zeros((len(part), 1 + part.X.shape[1]), dtype=np.float32)
         observed[:, 1:] = part.normals
         equations = PointEquations(tree, model.order, part.X, weights, observed, x.dtype, self.points.axes)
-        if level > _last_joint(model, self.tol):
+        last_joint = _last_joint(model, self.tol)
+        if level > last_joint:
             options = {"tol": _ALONE_TOL, "max_iter": self.max_iter, "floor": _FLOOR}
             outcome = equations.solve_finest(here.alpha, x, **options)
         else:
-            floor = min(_FLOOR, self.tol)
-            options = {"tol": self.tol, "max_iter": self.max_iter, "reduction": _REDUCTION, "floor": floor}
+            between = _LEAST_JOINT < level < last_joint
+            tol = max(self.tol, _COARSE_TOL) if between else self.tol
+            options = {"tol": tol, "max_iter": self.max_iter, "reduction": _REDUCTION, "floor": min(_FLOOR, tol)}
             outcome = equations.solve_for(here.alpha, equations.right, x, **options)
         return SurfaceFit(here, self.points, equations, x, outcome)
 
