@@ -221,7 +221,7 @@ class _FieldLevels(LevelProblem[Fit]):
 
     def bytes_needed(self, tree: Tree) -> int:
         lines = np.count_nonzero(tree.covered.reshape(len(tree.covered), -1, tree.layout.side).any(axis=2))
-        stencils = lines * tree.layout.side * len(tree.layout.offset) * 8
+        stencils = lines * tree.layout.side * tree.layout.stencil * 8
         return int(stencils + 8 * _VECTORS * tree.active.size)
 
 

@@ -67,7 +67,7 @@ class CellEnergy:
 @cache
 def _inner_stencil(dimension: int, degree: int, order: int) -> np.ndarray:
     tables = layout(dimension, degree)
-    stencil = np.zeros(len(tables.offset))
+    stencil = np.zeros(tables.stencil)
     np.add.at(stencil, tables.pairs, cell_energy(dimension, degree, order))
     return stencil
 
@@ -86,7 +86,7 @@ class Energy(CellEnergy):
         kind = (covered == len(tables.digits)).all(axis=2).astype(np.int32)
         blocks, lines = map(np.ascontiguousarray, np.nonzero((kind == 0) & covered.any(axis=2)))
         kind[blocks, lines] = 2 + np.arange(len(blocks), dtype=np.int32)
-        edge = np.zeros((len(blocks), len(tables.offset), tables.side))
+        edge = np.zeros((len(blocks), tables.stencil, tables.side))
         _native.edge_stencils(tree.links, blocks, lines, tree.leaf, self.cell, edge)
         return kind, edge
 
@@ -221,7 +221,7 @@ class System(Equations):
         shape, side = tree.active.shape, tree.layout.side
         self._data_line = np.full((shape[0], shape[1] // side), -1, dtype=np.int32)
         self._lines = 0
-        self._data = np.zeros((0, len(tree.layout.offset), side))
+        self._data = np.zeros((0, tree.layout.stencil, side))
         self.leaf_right = np.zeros((1 + probes, *shape))
         self.number, self.square_sum = 0, 0.0
         self._rows: sparse.csr_array | None = None  # of the functionals, times the roots of their weights

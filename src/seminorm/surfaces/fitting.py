@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -147,8 +148,8 @@ class _SurfaceLevels(LevelProblem[SurfaceFit]):
         equations = PointEquations(tree, model.order, part.X, weights, observed, x.dtype, self.points.axes)
         last_joint = _last_joint(model, self.tol)
         if level > last_joint:
-            options = {"tol": _ALONE_TOL, "max_iter": self.max_iter, "floor": _FLOOR}
-            outcome = equations.solve_finest(here.alpha, x, **options)
+            alone = partial(equations.solve_finest, tol=_ALONE_TOL, max_iter=self.max_iter, floor=_FLOOR)
+            outcome = alone(here.alpha, x)
         else:
             between = _LEAST_JOINT < level < last_joint
             tol = max(self.tol, _COARSE_TOL) if between else self.tol
