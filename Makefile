@@ -11,7 +11,7 @@ export SEMINORM_DATA ?= $(abspath ../shared/data)
 export SEMINORM_SURFBENCH ?= $(abspath ../shared/bench/surfbench.py)
 endif
 
-.PHONY: demo quick test lint bench reproduce pictures clean
+.PHONY: demo quick test lint sanitize wheel bench reproduce pictures clean
 
 NATIVE := CMakeLists.txt tools/backend.py $(shell find native -name '*.?pp')
 
@@ -36,6 +36,14 @@ lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# the tests of the compiled core under AddressSanitizer and UndefinedBehaviorSanitizer: a few minutes
+sanitize: $(STAMP)
+	tools/sanitize.sh $(BIN)/python -k "not ctrl_c and not fork and not omp and not symbols and not threadpoolctl"
+
+wheel: $(STAMP)
+	$(PIP) build
+	$(BIN)/python -m build --no-isolation
 
 # each script runs us and the peer in one run and prints the ratio; use an idle machine
 bench: $(STAMP)
