@@ -36,6 +36,7 @@ lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run -Werror $(filter %.hpp %.cpp,$(NATIVE))
 
 # the tests of the compiled core under AddressSanitizer and UndefinedBehaviorSanitizer: a few minutes
 sanitize: $(STAMP)

@@ -1,4 +1,4 @@
-"""How long a new process waits: imports against those of NumPy, SciPy and scikit-learn, first calls against second ones.
+"""How long a new process waits: imports against those of NumPy, SciPy and scikit-learn, first against second calls.
 
 Processes take turns, the shortest of several counts. Bars: `import seminorm` at most 0.2 times the peer's imports,
 `from seminorm import SVC, reconstruct` 1.3 times, `seminorm --help` and `seminorm info small.ply` once; a first call at

@@ -21,8 +21,8 @@ InstructionSet best_of_machine() {
     if (!__get_cpuid(1, &a, &b, &c, &d) || !has_all(c, kFma | kSavedByOs | kAvx)) return InstructionSet::base;
     if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return InstructionSet::base;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-    constexpr unsigned kAvx2 = 1u << 3 | 1u << 5 | 1u << 8;                    // BMI, AVX2, BMI2
-    constexpr unsigned kAvx512 = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31;    // F, DQ, BW, VL
+    constexpr unsigned kAvx2 = 1u << 3 | 1u << 5 | 1u << 8;                  // BMI, AVX2, BMI2
+    constexpr unsigned kAvx512 = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31;  // F, DQ, BW, VL
     if (!has_all(low, 0x06) || !has_all(b, kAvx2)) return InstructionSet::base;
     return has_all(low, 0xe6) && has_all(b, kAvx512) ? InstructionSet::avx512 : InstructionSet::avx2;
 }

@@ -4,7 +4,9 @@
 namespace seminorm {
 void bind_threads(nb::module_&);
 void bind_distances(nb::module_&);
-void bind_fields(nb::module_&);
+void bind_field_tree(nb::module_&);
+void bind_field_equations(nb::module_&);
+void bind_field_points(nb::module_&);
 void bind_shapes(nb::module_&);
 void bind_rendering(nb::module_&);
 void bind_files(nb::module_&);
@@ -17,7 +19,9 @@ NB_MODULE(_native, m) {
     m.doc() = "The compiled loops of seminorm: arrays in, arrays out.";
     bind_threads(m);
     bind_distances(m);
-    bind_fields(m);
+    bind_field_tree(m);
+    bind_field_equations(m);
+    bind_field_points(m);
     bind_shapes(m);
     bind_rendering(m);
     bind_files(m);

@@ -36,16 +36,33 @@ void fit_neighborhoods(Vectors points, Numbers mass, Vectors sides, Vectors quer
     need_length(deviation, m, "deviation");
     need_length(slope, m, "slope");
     need_length(width, m, "width");
-    const NeighborhoodFits a{points.data(), mass.data(), with_sides ? sides.data() : nullptr, queries.data(),
-                             query_sides.data(), m, neighbors.data(), length(neighbors, 1), k, quadric, rounds,
-                             outlying, least_deviation, ridge, same_side, double(least_agreeing), normals.data(),
-                             height.data(), deviation.data(), slope.data(), width.data()};
+    const NeighborhoodFits a{points.data(),
+                             mass.data(),
+                             with_sides ? sides.data() : nullptr,
+                             queries.data(),
+                             query_sides.data(),
+                             m,
+                             neighbors.data(),
+                             length(neighbors, 1),
+                             k,
+                             quadric,
+                             rounds,
+                             outlying,
+                             least_deviation,
+                             ridge,
+                             same_side,
+                             double(least_agreeing),
+                             normals.data(),
+                             height.data(),
+                             deviation.data(),
+                             slope.data(),
+                             width.data()};
     run(m, kQueries, [&](i64 begin, i64 end) { cloud_kernels_here().fit_neighborhoods(a, begin, end); });
 }
 
 template <class Index, Loop<EdgeAgreement<Index>> CloudKernels::* kernel>
 void edge_agreement(Vectors points, Vectors normals, Numbers trust, In<Index, 2> neighbors, double least_flat,
-           Out<double, 2> agreement) {
+                    Out<double, 2> agreement) {
     const i64 n = length(points);
     need_rows(points, n, 3, "points");
     need_rows(normals, n, 3, "normals");
@@ -53,14 +70,13 @@ void edge_agreement(Vectors points, Vectors normals, Numbers trust, In<Index, 2>
     need_length(neighbors, n, "neighbors");
     need_range(neighbors, 0, n, "neighbors");
     need_rows(agreement, n, length(neighbors, 1), "agreement");
-    const EdgeAgreement<Index> a{points.data(), normals.data(), trust.data(), neighbors.data(), length(neighbors, 1),
-                                 least_flat, agreement.data()};
+    const EdgeAgreement<Index> a{points.data(),        normals.data(), trust.data(),    neighbors.data(),
+                                 length(neighbors, 1), least_flat,     agreement.data()};
     run(n, kPointsWithEdges, [&](i64 begin, i64 end) { (cloud_kernels_here().*kernel)(a, begin, end); });
 }
 
-template <class Index>
-i64 improve_signs(In<Index, 1> indptr, In<Index, 1> indices, Numbers coupling, Numbers pull, Out<double, 1> signs,
-                  i64 sweeps) {
+template <class Index> i64 improve_signs(In<Index, 1> indptr, In<Index, 1> indices, Numbers coupling, Numbers pull,
+                                         Out<double, 1> signs, i64 sweeps) {
     const i64 n = length(signs);
     need_starts(indptr, n, length(indices), "indptr");
     need_range(indices, 0, n, "indices");
@@ -172,9 +188,8 @@ void winding_moments(Vectors points, Vectors moments, Pairs spans, Vectors cente
     need_rows(moments, n, 3, "moments");
     const Tree tree = tree_of_spans(spans, centers, n);
     need_rows(sums, tree.nodes, 12, "sums");
-    run(tree.nodes, kNodes, [&](i64 begin, i64 end) {
-        moment_sums(tree, points.data(), moments.data(), sums.data(), begin, end);
-    });
+    run(tree.nodes, kNodes,
+        [&](i64 begin, i64 end) { moment_sums(tree, points.data(), moments.data(), sums.data(), begin, end); });
 }
 
 void source_moments(Vectors points, Numbers sources, Pairs spans, Vectors centers, Out<double, 2> sums) {
@@ -183,9 +198,8 @@ void source_moments(Vectors points, Numbers sources, Pairs spans, Vectors center
     need_length(sources, n, "sources");
     const Tree tree = tree_of_spans(spans, centers, n);
     need_rows(sums, tree.nodes, 4, "sums");
-    run(tree.nodes, kNodes, [&](i64 begin, i64 end) {
-        source_sums(tree, points.data(), sources.data(), sums.data(), begin, end);
-    });
+    run(tree.nodes, kNodes,
+        [&](i64 begin, i64 end) { source_sums(tree, points.data(), sources.data(), sums.data(), begin, end); });
 }
 
 void source_field(Vectors targets, Vectors points, Numbers sources, Numbers widths, Pairs spans, Vectors centers,
@@ -199,8 +213,8 @@ void source_field(Vectors targets, Vectors points, Numbers sources, Numbers widt
     tree.spans = tree_of_spans(spans, centers, n).spans;
     need_rows(sums, tree.nodes, 4, "sums");
     need_rows(result, m, 3, "result");
-    const SourceFields a{tree, points.data(), sources.data(), widths.data(), sums.data(), targets.data(),
-                         result.data()};
+    const SourceFields a{tree,        points.data(),  sources.data(), widths.data(),
+                         sums.data(), targets.data(), result.data()};
     run(m, kTargets, [&](i64 begin, i64 end) { source_fields(a, begin, end); });
 }
 }  // namespace
@@ -211,11 +225,11 @@ void bind_clouds(nb::module_& m) {
           nb::arg("outlying"), nb::arg("least_deviation"), nb::arg("ridge"), nb::arg("same_side"),
           nb::arg("least_agreeing"), array("normals"), array("height"), array("deviation"), array("slope"),
           array("width"), "Surfaces through the k nearest points of queries; see neighborhoods.hpp.");
-    m.def("edge_agreement", &edge_agreement<i32, &CloudKernels::edge_agreement>, array("points"),
-          array("normals"), array("trust"), array("neighbors"), nb::arg("least_flat"), array("agreement"),
+    m.def("edge_agreement", &edge_agreement<i32, &CloudKernels::edge_agreement>, array("points"), array("normals"),
+          array("trust"), array("neighbors"), nb::arg("least_flat"), array("agreement"),
           "How far the normals at both ends of edges agree.");
-    m.def("edge_agreement", &edge_agreement<i64, &CloudKernels::long_edge_agreement>, array("points"),
-          array("normals"), array("trust"), array("neighbors"), nb::arg("least_flat"), array("agreement"));
+    m.def("edge_agreement", &edge_agreement<i64, &CloudKernels::long_edge_agreement>, array("points"), array("normals"),
+          array("trust"), array("neighbors"), nb::arg("least_flat"), array("agreement"));
     m.def("improve_signs", &improve_signs<i32>, array("indptr"), array("indices"), array("coupling"), array("pull"),
           array("signs"), nb::arg("sweeps"), "Flip signs that disagree with their neighbours; the number of flips.");
     m.def("improve_signs", &improve_signs<i64>, array("indptr"), array("indices"), array("coupling"), array("pull"),

@@ -1,6 +1,6 @@
 // Compiled once for each instruction set; see native/README.md.
-#include "clouds/edges.hpp"
 #include "clouds/kernels.hpp"
+#include "clouds/edges.hpp"
 #include "clouds/neighborhoods.hpp"
 #include "clouds/winding.hpp"
 

@@ -63,8 +63,8 @@ struct CloudKernels {
     Loop<NeighborhoodFits> fit_neighborhoods;  // items: queries
     Loop<EdgeAgreement<i32>> edge_agreement;   // items: points
     Loop<EdgeAgreement<i64>> long_edge_agreement;
-    Loop<TreeSums> squared_rows;               // items: leaves
-    Loop<TreeSums> winding_values;             // items: leaves
+    Loop<TreeSums> squared_rows;    // items: leaves
+    Loop<TreeSums> winding_values;  // items: leaves
 };
 }  // namespace seminorm
 

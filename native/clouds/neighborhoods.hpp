@@ -17,8 +17,13 @@ constexpr double kMadToDeviation = 1.4826;
 template <int Size> class NeighborhoodFit {
   public:
     explicit NeighborhoodFit(const NeighborhoodFits& a)
-        : a_(a), local_(3 * a.k * kSide), flat_(3 * a.k * kSide), weight_(a.k * kSide), near_(a.k * kSide),
-          residual_(a.k * kSide), sorted_(a.k * kSide) {}
+        : a_(a),
+          local_(3 * a.k * kSide),
+          flat_(3 * a.k * kSide),
+          weight_(a.k * kSide),
+          near_(a.k * kSide),
+          residual_(a.k * kSide),
+          sorted_(a.k * kSide) {}
 
     // Queries first .. first + number - 1; lanes beyond them repeat the last one.
     void fit(i64 first, i64 number) {

@@ -41,9 +41,12 @@ void walk_from_leaf(const Tree& tree, i64 leaf, i64* waiting, const Far& see_far
         const double u = there[0] - here[0], v = there[1] - here[1], w = there[2] - here[2];
         const double distance = std::sqrt(u * u + v * v + w * w);
         const bool is_far = (distance - tree.radii[leaf]) * tree.opening > tree.radii[node];
-        if (is_far) see_far(node);
-        else if (tree.children[2 * node] < 0) see_near(node);
-        else return true;
+        if (is_far)
+            see_far(node);
+        else if (tree.children[2 * node] < 0)
+            see_near(node);
+        else
+            return true;
         return false;
     });
 }

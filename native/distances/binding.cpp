@@ -27,9 +27,21 @@ void warp(In<double, 2> values, Indices starts, Indices order, In<double, 2> oth
     need(parts >= 1 && parts <= kWidestWindow, "parts must be positive");
     need(window >= 0 && window <= kWidestWindow, "window must lie between 0 and 2^40");
     need(share <= 1, "share must be at most 1");
-    const Warping a{values.data(), starts.data(), order.data(), length(order), other_values.data(), other_starts.data(),
-                    other_order.data(), length(other_order), parts, length(values, 1), window, share, symmetric,
-                    largest, out.data()};
+    const Warping a{values.data(),
+                    starts.data(),
+                    order.data(),
+                    length(order),
+                    other_values.data(),
+                    other_starts.data(),
+                    other_order.data(),
+                    length(other_order),
+                    parts,
+                    length(values, 1),
+                    window,
+                    share,
+                    symmetric,
+                    largest,
+                    out.data()};
     const auto loop = distance_kernels_here().warp;
     run(a.blocks() * parts, 1, [&](i64 begin, i64 end) { loop(a, begin, end); });
 }
@@ -72,8 +84,9 @@ void user_pairs(In<double, 2> X, In<double, 2> Y, std::uintptr_t function, std::
     need(length(out) == n && length(out, 1) == m, "out must be (n, m)");
     need(!symmetric || n == m, "symmetric: X is compared with itself");
     need(function != 0, "function must not be null");
-    const UserPairs a{X.data(), Y.data(), n, m, d, reinterpret_cast<UserFunction>(function),
-                      reinterpret_cast<void*>(user_data), symmetric, out.data()};
+    const UserPairs a{
+        X.data(),  Y.data(),  n, m, d, reinterpret_cast<UserFunction>(function), reinterpret_cast<void*>(user_data),
+        symmetric, out.data()};
     const i64 grain = 1 + least<i64>(63, n * m / 1024);  // nobody knows what a call takes: few if there are few at all
     run(n * m, grain, [&](i64 begin, i64 end) { call_pairs(a, begin, end); });
 }
@@ -90,14 +103,14 @@ nb::tuple capsule_parts(nb::object capsule) {
 }  // namespace
 
 void bind_distances(nb::module_& m) {
-    m.def("warp", &warp, array("values"), array("starts"), array("order"), array("other_values"),
-          array("other_starts"), array("other_order"), nb::arg("symmetric"), nb::arg("parts"), nb::arg("window"),
-          nb::arg("share"), nb::arg("largest"), array("out"),
+    m.def("warp", &warp, array("values"), array("starts"), array("order"), array("other_values"), array("other_starts"),
+          array("other_order"), nb::arg("symmetric"), nb::arg("parts"), nb::arg("window"), nb::arg("share"),
+          nb::arg("largest"), array("out"),
           "Squared DTW (or Frechet, `largest`) distances; eights of other_order meet the series in so many parts.");
     m.def("tangent_planes", &tangent_planes, array("squares"), array("along"), array("other_along"), array("mixed"),
           nb::arg("spring"), array("out"), "Squared distances of planes with springs; see tangent.hpp.");
-    m.def("distort", &distort, array("images"), array("others"), nb::arg("reach"), nb::arg("context"),
-          nb::arg("upper"), array("out"), "Costs of distorting images into others, mean of both directions.");
+    m.def("distort", &distort, array("images"), array("others"), nb::arg("reach"), nb::arg("context"), nb::arg("upper"),
+          array("out"), "Costs of distorting images into others, mean of both directions.");
     m.def("user_pairs", &user_pairs, array("X"), array("Y"), nb::arg("function"), nb::arg("user_data"),
           nb::arg("symmetric"), array("out"), "Values of the C function at an address for all pairs of rows.");
     m.def("capsule_parts", &capsule_parts, nb::arg("capsule"), "Name, address and context of a PyCapsule.");

@@ -21,10 +21,16 @@ using Pixels = Lanes<float, kImages>;
 template <int Context> class DistortionBlock {
   public:
     explicit DistortionBlock(const Distortion& a)
-        : a_(a), context_(Context < 0 ? a.context : Context), h_(a.height - 2 * (a.reach + context_)),
-          w_(a.width - 2 * (a.reach + context_)), row_(w_ + 2 * context_),
-          others_(a.channels * a.height * a.width * kImages), points_((h_ + 2 * context_) * row_ * kImages),
-          column_(row_ * kImages), forth_(h_ * w_ * kImages), back_(h_ * w_ * kImages) {}
+        : a_(a),
+          context_(Context < 0 ? a.context : Context),
+          h_(a.height - 2 * (a.reach + context_)),
+          w_(a.width - 2 * (a.reach + context_)),
+          row_(w_ + 2 * context_),
+          others_(a.channels * a.height * a.width * kImages),
+          points_((h_ + 2 * context_) * row_ * kImages),
+          column_(row_ * kImages),
+          forth_(h_ * w_ * kImages),
+          back_(h_ * w_ * kImages) {}
 
     // Takes sixteen other images, with zeros where there are fewer.
     void load(i64 block) {
@@ -107,10 +113,14 @@ template <int Context> void distort_pairs(const Distortion& a, i64 begin, i64 en
 
 void distort(const Distortion& a, i64 begin, i64 end) {
     switch (a.context) {
-        case 0: return distort_pairs<0>(a, begin, end);
-        case 1: return distort_pairs<1>(a, begin, end);
-        case 2: return distort_pairs<2>(a, begin, end);
-        default: return distort_pairs<-1>(a, begin, end);
+        case 0:
+            return distort_pairs<0>(a, begin, end);
+        case 1:
+            return distort_pairs<1>(a, begin, end);
+        case 2:
+            return distort_pairs<2>(a, begin, end);
+        default:
+            return distort_pairs<-1>(a, begin, end);
     }
 }
 }  // namespace

@@ -1,6 +1,6 @@
 // Compiled once for each instruction set; see native/README.md.
-#include "distances/distortion.hpp"
 #include "distances/kernels.hpp"
+#include "distances/distortion.hpp"
 #include "distances/tangent.hpp"
 #include "distances/warping.hpp"
 

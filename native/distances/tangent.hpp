@@ -30,8 +30,13 @@ SEMINORM_INLINE Pairs reciprocal_root(Pairs a) {
 template <int P> class TangentSystem {
   public:
     TangentSystem(i64 p, double spring)
-        : p_(P ? P : p), s_(Pairs::all(float(1.0 / (1.0 + spring)))), diagonal_(Pairs::all(float(1.0 + spring))),
-          S_(p_ * p_ * kSixteen), M_(p_ * p_ * kSixteen), g_(p_ * kSixteen), w_(p_ * kSixteen) {}
+        : p_(P ? P : p),
+          s_(Pairs::all(float(1.0 / (1.0 + spring)))),
+          diagonal_(Pairs::all(float(1.0 + spring))),
+          S_(p_ * p_ * kSixteen),
+          M_(p_ * p_ * kSixteen),
+          g_(p_ * kSixteen),
+          w_(p_ * kSixteen) {}
 
     // The pairs start .. start + width - 1 of row i.
     SEMINORM_INLINE Pairs solve(const TangentPlanes& a, i64 i, i64 start, i64 width) {

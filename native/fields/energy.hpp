@@ -55,8 +55,7 @@ template <class T, int D, int Q, int Width> class BoxEnergy {
                         for (int s = 0; s <= (first ? 0 : t); ++s) {
                             const T* from = before + s * size_ + o * w * inner + i;
                             const T* row = forms_.row(w, t - s, n);
-                            for (int k = low; k <= high; ++k)
-                                sum = sum + L::all(row[k]) * L::load(from + k * inner);
+                            for (int k = low; k <= high; ++k) sum = sum + L::all(row[k]) * L::load(from + k * inner);
                         }
                         sum.store(to + i);
                     }
@@ -147,9 +146,10 @@ template <class T, int D, int Q> void add_energy(const EnergyApplication<T>& a, 
             }
             constexpr int half = B::side / 2 + Q;
             const T* result = boxes.all(box, B::whole)
-                ? BoxEnergy<T, D, Q, B::whole>(a.forms, width).apply(first.data(), second.data())
-                : boxes.all(box, half) ? BoxEnergy<T, D, Q, half>(a.forms, width).apply(first.data(), second.data())
-                                       : BoxEnergy<T, D, Q, 0>(a.forms, width).apply(first.data(), second.data());
+                                  ? BoxEnergy<T, D, Q, B::whole>(a.forms, width).apply(first.data(), second.data())
+                              : boxes.all(box, half)
+                                  ? BoxEnergy<T, D, Q, half>(a.forms, width).apply(first.data(), second.data())
+                                  : BoxEnergy<T, D, Q, 0>(a.forms, width).apply(first.data(), second.data());
             for (i64 r = 0; r < rows; ++r) {
                 T* to = image.data() + row_of_box<D, Q>(low, width, r);
                 for (int n = 0; n < last; ++n) to[n] += factor * result[r * filled + n];

@@ -111,7 +111,7 @@ template <class T> struct LevelEnergy {
     Links links;
     const T* x;
     i64 first;
-    const T* stencil;    // ((2 Q + 1)**D,)
+    const T* stencil;  // ((2 Q + 1)**D,)
     T factor;
     const bool* wanted;  // (blocks, lines): whether a line is needed
     T* y;
@@ -155,8 +155,10 @@ struct FieldKernels {
     LoopTable<EdgeStencils> edge_stencils;
     LoopTable<Assembly> assemble;
     template <class T> const FieldLoops<T>& in() const {
-        if constexpr (sizeof(T) == sizeof(float)) return in_float;
-        else return in_double;
+        if constexpr (sizeof(T) == sizeof(float))
+            return in_float;
+        else
+            return in_double;
     }
 };
 }  // namespace seminorm

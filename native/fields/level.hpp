@@ -1,7 +1,7 @@
 // The energy of the functions of one level whose supports lie wholly on the leaves of that level: y = factor S x.
 //
-// Every row of it is the same symmetric stencil S of (2 Q + 1)**D entries. It is folded: sums of the neighbours at equal
-// distances along the axes before the last come first, so an entry is used once for all of them,
+// Every row of it is the same symmetric stencil S of (2 Q + 1)**D entries. It is folded: sums of the neighbours at
+// equal distances along the axes before the last come first, so an entry is used once for all of them,
 //     y_k = sum_c sum_ab S[a, b, c] (H_ab[k - c] + H_ab[k + c]),   H_ab the sum over the four rows (+-a, +-b),
 // with a, b, c = 0 .. Q. Rows are padded to N numbers and kept in vectors; c comes last.
 #pragma once

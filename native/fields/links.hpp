@@ -1,11 +1,12 @@
 // How the blocks of a tree hang together, and how a block is laid out.
 //
 // A level of the multilevel basis is a grid of functions in D dimensions, stored in blocks of `side` functions along
-// each axis; coefficients are arrays (blocks, side**D), the last axis fastest. Function j of degree Q is positive on the
-// cells j - Q .. j of its level, so the functions c .. c + Q are alive on cell c.
+// each axis; coefficients are arrays (blocks, side**D), the last axis fastest. Function j of degree Q is positive on
+// the cells j - Q .. j of its level, so the functions c .. c + Q are alive on cell c.
 //
 // Two copies of the surroundings of a block occur: its *patch*, the (side + Q)**D functions alive on its cells, and its
-// *padded* copy, (side + 2 Q)**D, in which every function finds the others whose support meets its own at fixed offsets.
+// *padded* copy, (side + 2 Q)**D, in which every function finds the others whose support meets its own at fixed
+// offsets.
 #pragma once
 
 #include "basics.hpp"

@@ -30,7 +30,8 @@ template <class T, int D, int Q, PointSum What> void add_point_sums(const PointD
             if constexpr (What == PointSum::applied) {
                 read_jet<T, D, Q, B::whole>(patch.data() + a.corner[i], tables, jet);
             } else {
-                for (int k = 0; k <= D; ++k) jet[k] = What == PointSum::observed ? T(a.observed[i * (1 + D) + k]) : T(1);
+                for (int k = 0; k <= D; ++k)
+                    jet[k] = What == PointSum::observed ? T(a.observed[i * (1 + D) + k]) : T(1);
             }
             if constexpr (What == PointSum::squared) tables.square();
             jet[0] *= T(a.weights[2 * i]);
@@ -43,9 +44,12 @@ template <class T, int D, int Q, PointSum What> void add_point_sums(const PointD
 
 template <class T, int D, int Q> void add_point_data(const PointData<T>& a, i64 begin, i64 end) {
     switch (a.what) {
-        case PointSum::observed: return add_point_sums<T, D, Q, PointSum::observed>(a, begin, end);
-        case PointSum::applied: return add_point_sums<T, D, Q, PointSum::applied>(a, begin, end);
-        case PointSum::squared: return add_point_sums<T, D, Q, PointSum::squared>(a, begin, end);
+        case PointSum::observed:
+            return add_point_sums<T, D, Q, PointSum::observed>(a, begin, end);
+        case PointSum::applied:
+            return add_point_sums<T, D, Q, PointSum::applied>(a, begin, end);
+        case PointSum::squared:
+            return add_point_sums<T, D, Q, PointSum::squared>(a, begin, end);
     }
 }
 

@@ -99,8 +99,8 @@ template <int D, int Q> void apply_stencils(const StencilApplication& a, i64 beg
     }
 }
 
-// Energy stencils of the given lines, summed over the leaf cells under their functions; energy (alive, alive) is that of
-// one cell, stencils (lines, stencil, side) starts at zero.
+// Energy stencils of the given lines, summed over the leaf cells under their functions; energy (alive, alive) is that
+// of one cell, stencils (lines, stencil, side) starts at zero.
 template <int D, int Q> void edge_stencils(const EdgeStencils& a, i64 begin, i64 end) {
     using B = Block<D, Q>;
     constexpr auto& codes = kAliveOffsets<D, Q, 2 * Q + 1>;

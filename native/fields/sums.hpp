@@ -12,9 +12,8 @@ namespace seminorm {
 namespace {
 // For points in the given order: position in the patch of the first function alive on the point's cell, and the point
 // in the cell, t (n, D).
-template <int D, int Q>
-void place_points(const Links& links, const double* points, const i32* block, const i32* cell, const i64* order,
-                  i32* corner, float* t, i64 begin, i64 end) {
+template <int D, int Q> void place_points(const Links& links, const double* points, const i32* block, const i32* cell,
+                                          const i64* order, i32* corner, float* t, i64 begin, i64 end) {
     for (i64 n = begin; n < end; ++n) {
         const i64 i = order[n];
         i64 place[D], first = 0;
@@ -29,9 +28,9 @@ void place_points(const Links& links, const double* points, const i32* block, co
 }
 
 // Sums of the weights (n, 2) in each cell; those of gradients times `axes`, the number of their components.
-template <class T, int D, int Q>
-void sum_point_weights(const i64* start, const i32* corner, const float* weights, double axes, T* value_weight,
-                       T* gradient_weight, i64 begin, i64 end) {
+template <class T, int D, int Q> void sum_point_weights(const i64* start, const i32* corner, const float* weights,
+                                                        double axes, T* value_weight, T* gradient_weight, i64 begin,
+                                                        i64 end) {
     using B = Block<D, Q>;
     for (i64 b = begin; b < end; ++b)
         for (i64 i = start[b]; i < start[b + 1]; ++i) {
@@ -85,7 +84,8 @@ template <class T, int D, int Q> void add_diagonal(const Links& links, const Dia
     for (i64 b = begin; b < end; ++b) {
         const i64 level = links.level_of[b];
         const i32* near = links.neighbors + b * B::around;
-        const double inverse_square = 1.0 / (a.spacings[level] * a.spacings[level]) / D, factor = a.energy_factors[level];
+        const double inverse_square = 1.0 / (a.spacings[level] * a.spacings[level]) / D,
+                     factor = a.energy_factors[level];
         const bool border = at_border<D, Q>(links, b);
         read_padded<D, Q>(a.value_weight, near, values.data());
         read_padded<D, Q>(a.gradient_weight, near, slopes.data());
@@ -128,9 +128,8 @@ i64 new_lines(const Links& links, const i32* block, const i32* cell, i64 number,
 }
 
 // The transpose of evaluating values: adds the coefficient of each point times the functions alive there.
-template <int D, int Q>
-void spread_points(const Links& links, const double* points, const i32* block, const i32* cell,
-                   const double* coefficients, i64 number, double* out) {
+template <int D, int Q> void spread_points(const Links& links, const double* points, const i32* block, const i32* cell,
+                                           const double* coefficients, i64 number, double* out) {
     using B = Block<D, Q>;
     for (i64 i = 0; i < number; ++i) {
         i64 place[D], positions[B::alive];
@@ -140,7 +139,8 @@ void spread_points(const Links& links, const double* points, const i32* block, c
         const PointTables<double, D, Q> tables(t, 1.0);
         for (int k = 0; k < B::alive; ++k) {
             double product = coefficients[i];
-            for (int axis = D - 1, rest = k; axis >= 0; --axis, rest /= Q + 1) product *= tables.value[axis][rest % (Q + 1)];
+            for (int axis = D - 1, rest = k; axis >= 0; --axis, rest /= Q + 1)
+                product *= tables.value[axis][rest % (Q + 1)];
             if (positions[k] >= 0) out[positions[k]] += product;
         }
     }
@@ -148,9 +148,8 @@ void spread_points(const Links& links, const double* points, const i32* block, c
 
 // Adds roots[level] factor numbers, a vector for each leaf cell, to the functions alive on the cell; factor (alive, r),
 // numbers (leaf cells, r).
-template <int D, int Q>
-void spread_cells(const Links& links, const bool* leaf, const double* roots, const double* factor,
-                  const double* numbers, i64 columns, double* out) {
+template <int D, int Q> void spread_cells(const Links& links, const bool* leaf, const double* roots,
+                                          const double* factor, const double* numbers, i64 columns, double* out) {
     using B = Block<D, Q>;
     i64 used = 0;
     for (i64 b = 0; b < links.blocks; ++b)

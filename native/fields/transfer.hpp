@@ -27,8 +27,7 @@ template <int D, int Q> constexpr int kReach = kSides[D] / 2 + (Q + 1) / 2;
 constexpr int first_coarse(int n) { return n / 2; }
 
 // One axis of a cube: to (outer, side, inner) from (outer, reach, inner).
-template <class T, int D, int Q>
-SEMINORM_INLINE void refine_axis(const T* from, i64 outer, i64 inner, T* to) {
+template <class T, int D, int Q> SEMINORM_INLINE void refine_axis(const T* from, i64 outer, i64 inner, T* to) {
     constexpr int side = kSides[D], reach = kReach<D, Q>;
     for (i64 o = 0; o < outer; ++o)
         for (int n = 0; n < side; ++n) {
@@ -43,8 +42,7 @@ SEMINORM_INLINE void refine_axis(const T* from, i64 outer, i64 inner, T* to) {
 }
 
 // The transpose: to (outer, reach, inner) from (outer, side, inner).
-template <class T, int D, int Q>
-SEMINORM_INLINE void coarsen_axis(const T* from, i64 outer, i64 inner, T* to) {
+template <class T, int D, int Q> SEMINORM_INLINE void coarsen_axis(const T* from, i64 outer, i64 inner, T* to) {
     constexpr int side = kSides[D], reach = kReach<D, Q>;
     for (i64 o = 0; o < outer; ++o)
         for (int j = 0; j < reach; ++j) {

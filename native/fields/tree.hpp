@@ -104,9 +104,8 @@ template <int D, int Q> void sum_under(short* padded) {
 }
 
 // Functions whose support inside the box lies in the region, and the number of leaf cells each one covers.
-template <int D, int Q>
-void mark_functions(const Links& links, const bool* region, const bool* leaf, bool* active, short* covered, i64 begin,
-                    i64 end) {
+template <int D, int Q> void mark_functions(const Links& links, const bool* region, const bool* leaf, bool* active,
+                                            short* covered, i64 begin, i64 end) {
     using B = Block<D, Q>;
     Scratch<bool> in_region(B::padded), is_leaf(B::padded);
     Scratch<short> missing(B::padded), within(B::padded), leaves(B::padded);

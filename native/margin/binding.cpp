@@ -22,8 +22,9 @@ std::tuple<i64, double, bool> pair_steps(In<double, 2> K, In<double, 1> ridge, I
     need_range(points, -1, n, "points");
     std::vector<double> diagonal(static_cast<size_t>(n));
     for (i64 p = 0; p < n; ++p) diagonal[size_t(p)] = K.data()[p * n + p] + ridge.data()[p];
-    const PairProblem problem{K.data(), diagonal.data(), ridge.data(), points.data(), c.data(), lower.data(),
-                              upper.data(), m, n, tolerance, x.data(), values.data()};
+    const PairProblem problem{K.data(), diagonal.data(), ridge.data(), points.data(),
+                              c.data(), lower.data(),    upper.data(), m,
+                              n,        tolerance,       x.data(),     values.data()};
     const i64 at_a_time = std::max<i64>(1, kVariablesAtATime / std::max<i64>(1, m + n));
     Pairs pairs(problem);
     PairSteps now;

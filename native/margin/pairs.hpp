@@ -42,9 +42,12 @@ class Pairs {
         for (;; ++done.steps) {
             find_first();
             done.violation = best_up_ - worst_down_;
-            if (!(done.violation > a_.tolerance)) done.end = PairsEnd::optimal;
-            else if (done.steps >= most_steps) return done;
-            else done.end = find_second();
+            if (!(done.violation > a_.tolerance))
+                done.end = PairsEnd::optimal;
+            else if (done.steps >= most_steps)
+                return done;
+            else
+                done.end = find_second();
             if (done.end != PairsEnd::open) return done;
             step();
         }

@@ -33,8 +33,8 @@ void fill_triangles(In<double, 2> pixels, In<double, 1> nearness, In<i64, 2> fac
     fill(picture_of(owner, front), Triangles{pixels.data(), nearness.data(), faces.data()}, length(faces));
 }
 
-void fill_discs(In<double, 2> pixels, In<double, 1> depth, double radius, In<double, 1> pixel_radius,
-                Out<i64, 2> owner, Out<double, 2> front) {
+void fill_discs(In<double, 2> pixels, In<double, 1> depth, double radius, In<double, 1> pixel_radius, Out<i64, 2> owner,
+                Out<double, 2> front) {
     need(pixels.shape(1) == 2 && length(depth) == length(pixels) && length(pixel_radius) == length(pixels),
          "pixels must be (n, 2), depth and pixel_radius (n,)");
     const Picture picture = picture_of(owner, front);

@@ -63,9 +63,8 @@ template <class T>
 void checked_sign_rows(In<T, 4> values, Coordinates blocks, Integers cells, i64 side, bool closed, Out<u32, 2> rows) {
     const BlockGrid grid = sampled_grid(values, blocks, cells, side);
     need_rows(rows, blocks, grid, "rows");
-    run_blocks(blocks, grid, [&](i64 begin, i64 end) {
-        sign_rows(grid, values.data(), closed, rows.data(), begin, end);
-    });
+    run_blocks(blocks, grid,
+               [&](i64 begin, i64 end) { sign_rows(grid, values.data(), closed, rows.data(), begin, end); });
 }
 
 void checked_face_changes(Rows rows, Coordinates blocks, Integers cells, i64 side, Out<bool, 2> changes) {
@@ -93,14 +92,12 @@ void checked_count_vertices(Rows rows, Coordinates blocks, Integers cells, i64 s
     need_rows(rows, blocks, grid, "rows");
     need_rows(ranks, blocks, grid, "ranks");
     need_one_each(counts, blocks, "counts");
-    run_blocks(blocks, grid, [&](i64 begin, i64 end) {
-        count_vertices(grid, rows.data(), ranks.data(), counts.data(), begin, end);
-    });
+    run_blocks(blocks, grid,
+               [&](i64 begin, i64 end) { count_vertices(grid, rows.data(), ranks.data(), counts.data(), begin, end); });
 }
 
-template <class T>
-void checked_place_crossings(In<T, 4> values, Rows rows, Coordinates blocks, Integers cells, i64 side, double margin,
-                             Integers first, Out<float, 1> crossings) {
+template <class T> void checked_place_crossings(In<T, 4> values, Rows rows, Coordinates blocks, Integers cells,
+                                                i64 side, double margin, Integers first, Out<float, 1> crossings) {
     const BlockGrid grid = sampled_grid(values, blocks, cells, side);
     need_rows(rows, blocks, grid, "rows");
     need_starts(first, blocks, length(crossings), "first");
@@ -159,15 +156,14 @@ void checked_count_faces(Rows signs, Coordinates blocks, Integers cells, i64 sid
     const MarchingTable table = table_of(table_counts, triangles, edge_axis, edge_corner);
     need_rows(signs, blocks, grid, "signs");
     need_one_each(counts, blocks, "counts");
-    run_blocks(blocks, grid, [&](i64 begin, i64 end) {
-        count_faces(grid, signs.data(), table, counts.data(), begin, end);
-    });
+    run_blocks(blocks, grid,
+               [&](i64 begin, i64 end) { count_faces(grid, signs.data(), table, counts.data(), begin, end); });
 }
 
-template <class Index>
-void checked_write_faces(Rows signs, In<std::uint16_t, 2> ranks, Integers first, Coordinates blocks, Integers cells,
-                         i64 side, Neighbors neighbors, Integers table_counts, In<i64, 3> triangles,
-                         Integers edge_axis, Coordinates edge_corner, Integers first_face, Out<Index, 2> faces) {
+template <class Index> void checked_write_faces(Rows signs, In<std::uint16_t, 2> ranks, Integers first,
+                                                Coordinates blocks, Integers cells, i64 side, Neighbors neighbors,
+                                                Integers table_counts, In<i64, 3> triangles, Integers edge_axis,
+                                                Coordinates edge_corner, Integers first_face, Out<Index, 2> faces) {
     const BlockGrid grid = grid_of(blocks, cells, side);
     const MarchingTable table = table_of(table_counts, triangles, edge_axis, edge_corner);
     need_rows(signs, blocks, grid, "signs");
@@ -178,9 +174,8 @@ void checked_write_faces(Rows signs, In<std::uint16_t, 2> ranks, Integers first,
     need_starts(first_face, blocks, length(faces), "first_face");
     const VertexNumbers numbers{grid, signs.data(), ranks.data(), first.data(), neighbors.data()};
     const FacesOut<Index> out{first_face.data(), faces.data(), length(faces)};
-    run_blocks(blocks, grid, [&](i64 begin, i64 end) {
-        need(write_faces(numbers, table, out, begin, end), "faces is too short");
-    });
+    run_blocks(blocks, grid,
+               [&](i64 begin, i64 end) { need(write_faces(numbers, table, out, begin, end), "faces is too short"); });
 }
 
 template <class Index, class Label> i64 checked_connected_labels(In<Index, 2> faces, Out<Label, 1> labels) {

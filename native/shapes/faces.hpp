@@ -91,9 +91,8 @@ template <class Index> struct FacesOut {
 };
 
 // Returns false where there is no room.
-template <class Index>
-bool write_faces(const VertexNumbers& numbers, const MarchingTable& table, const FacesOut<Index>& out, i64 begin,
-                 i64 end) {
+template <class Index> bool write_faces(const VertexNumbers& numbers, const MarchingTable& table,
+                                        const FacesOut<Index>& out, i64 begin, i64 end) {
     const BlockGrid& grid = numbers.grid;
     for (i64 b = begin; b < end; ++b) {
         const Block block = grid.block(b);

@@ -33,8 +33,7 @@ template <int Width, class T> u32 negative_bits(const T* row, i64 some_width) {
 }
 
 // With `closed` the corners on the border of the grid are outside.
-template <class T>
-void sign_rows(const BlockGrid& grid, const T* values, bool closed, u32* rows, i64 begin, i64 end) {
+template <class T> void sign_rows(const BlockGrid& grid, const T* values, bool closed, u32* rows, i64 begin, i64 end) {
     const i64 width = grid.width;
     for (i64 b = begin; b < end; ++b) {
         const Block block = grid.block(b);

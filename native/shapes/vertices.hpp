@@ -42,9 +42,8 @@ struct CrossingsOut {
 };
 
 // Positions of all vertices by linear interpolation of the samples, `margin` away from the ends of their edges.
-template <class T>
-bool place_crossings(const BlockGrid& grid, const T* values, const u32* rows, double margin, const CrossingsOut& out,
-                     i64 begin, i64 end) {
+template <class T> bool place_crossings(const BlockGrid& grid, const T* values, const u32* rows, double margin,
+                                        const CrossingsOut& out, i64 begin, i64 end) {
     const i64 width = grid.width, steps[3] = {width * width, width, 1};
     for (i64 b = begin; b < end; ++b) {
         const Block block = grid.block(b);

@@ -43,9 +43,12 @@ void bind_threads(nb::module_& m) {
     m.def("own_thread_limit", &own_thread_limit, "Limit of this thread alone, 0 for none.");
     m.def("set_own_thread_limit", &set_own_thread_limit, nb::arg("number"));
     m.def("instruction_set", [] { return std::string(instruction_set_name()); });
-    m.def("select_instruction_set", [](const std::string& name) {
-        need(select_instruction_set(name.c_str()), "this machine has no instruction set '" + name + "'");
-    }, nb::arg("name"));
+    m.def(
+        "select_instruction_set",
+        [](const std::string& name) {
+            need(select_instruction_set(name.c_str()), "this machine has no instruction set '" + name + "'");
+        },
+        nb::arg("name"));
     m.def("busy_loop", &busy_loop, array("out"), nb::arg("work"), nb::arg("grain"));
     m.def("owners", &owners, array("out"), nb::arg("work"));
     m.def("failing_loop", &failing_loop, nb::arg("count"), nb::arg("at"));

@@ -9,10 +9,11 @@ from dataclasses import asdict
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from .. import functions  # its names are imported when they are used: expansions need much that surfaces do not
 from .._base.saving import load_npz, save_npz
 from ..clouds.cloud import as_attributes, as_colors
 from ..fields.field import Field, sample_blocks
@@ -26,9 +27,6 @@ from ..shapes.mesh import Mesh
 from .boundaries import BORDER, SMOOTHING, box_around, check_boundary, check_resolution, default_trim, trimmed
 from .carried import Carried, carry
 from .uncertainty import FitModel, place_deviation
-
-if TYPE_CHECKING:
-    from ..functions.expansion import Expansion
 
 _BLOCK = 8
 _MESH_DEPTH = 6  # of the coarsest mesh, by default: a smooth surface has few coefficients, and is still round
@@ -75,7 +73,7 @@ class Surface(Implicit):
 
     def __init__(
         self,
-        field: Field | Expansion,
+        field: Field | functions.Expansion,
         points: np.ndarray,
         details: dict | None = None,
         *,
@@ -363,10 +361,6 @@ def _fit_of(content: dict) -> tuple[dict, FitModel | None]:
     return details, FitModel(**{name: details[name] for name in needed}, area=details.get("area"))
 
 
-def _class_of_field(content: dict) -> type[Expansion] | type[Field]:
-    """Which of the two a file holds; expansions need many imports, so they wait until one is read."""
-    if "functionals" not in content:
-        return Field
-    from ..functions.expansion import Expansion
-
-    return Expansion
+def _class_of_field(content: dict) -> type[functions.Expansion] | type[Field]:
+    """Which of the two a file holds."""
+    return functions.Expansion if "functionals" in content else Field
