@@ -33,7 +33,7 @@ SETUP = """
 import time
 import numpy as np
 from seminorm import FieldSmoother, estimate_normals, reconstruct
-from seminorm.invariance import DTW, TangentDistance, Translation
+from seminorm.invariance import DTW, TangentDistance
 rng = np.random.default_rng(0)
 sphere = rng.standard_normal((2000, 3))
 sphere /= np.linalg.norm(sphere, axis=1, keepdims=True)
@@ -44,7 +44,7 @@ CALLS = {
     "reconstruct": "reconstruct(sphere, sphere).mesh()",
     "FieldSmoother.fit": "FieldSmoother().fit(plane, np.sin(6 * plane[:, 0]))",
     "DTW.pairwise": "DTW().pairwise(series)",
-    "TangentDistance.pairwise": "TangentDistance(shape=(16, 16)).pairwise(images)",
+    "TangentDistance.pairwise": "TangentDistance((16, 16)).pairwise(images)",
     "estimate_normals": "estimate_normals(sphere)",
 }
 

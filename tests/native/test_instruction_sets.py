@@ -9,7 +9,7 @@ import pytest
 
 from seminorm import _native
 
-_OBJECTS = Path(__file__).parents[2].glob("build/*/CMakeFiles/kernels_*.dir/native/*/kernels.cpp.o")
+_OBJECTS = Path(__file__).parents[2].glob("build/cp*/CMakeFiles/kernels_*.dir/native/*/kernels.cpp.o")
 
 
 def test_kernels_export_only_their_tables():
