@@ -28,7 +28,7 @@ from .tree import Tree
 _FINEST_TOL = 1e-8
 _RIDGE = 1e-11
 _REDUCTION = 0.1
-_FEW_CELLS = 512
+_FEW_CELLS, _VERY_FEW_CELLS = 512, 32
 _COARSE_LEVELS = {1: 6, 2: 3, 3: 1, 4: 1}
 
 
@@ -365,8 +365,9 @@ def _coarse_matrices(
     for orders, weight in [((0,) * d, values), *((orders, slopes / tree.box.spacing**2) for orders in directions)]:
         if weight.any():
             design = _root_design(centers, orders, q, tree.box.cells, numbering, size)
-            rows = design.toarray() * np.sqrt(weight)[:, None]
-            data += rows.T @ rows
+            seen = np.unique(design.indices)  # often few of all functions
+            rows = design[:, seen].toarray() * np.sqrt(weight)[:, None]
+            data[np.ix_(seen, seen)] += rows.T @ rows
     return dense, data
 
 
@@ -389,7 +390,7 @@ def _weighted_centers(
         slopes.append(gradient_weight[own][block, node] / d)
     centers, width, value, slope = (np.concatenate(part) for part in (places, widths, values, slopes))
     if len(centers) <= _FEW_CELLS:  # spread over the cell, or the free polynomials would not be determined
-        nodes, shares = box_quadrature(d, 3)
+        nodes, shares = box_quadrature(d, 3 if len(centers) <= _VERY_FEW_CELLS else 2)
         centers = (centers[:, None] + (nodes - 0.5) * width[:, None, None]).reshape(-1, d)
         value, slope = (np.outer(part, shares).reshape(-1) for part in (value, slope))
     return centers, value, slope
