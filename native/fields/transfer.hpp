@@ -23,38 +23,82 @@ template <class T, int Q> constexpr RefinementMask<T, Q> kMask;
 
 template <int D, int Q> constexpr int kReach = kSides[D] / 2 + (Q + 1) / 2;
 
-// First coarse function of the fine one n; it has those up to (n + Q) / 2.
-constexpr int first_coarse(int n) { return n / 2; }
+// The fine functions 2 h and 2 h + 1 come from the coarse ones h, h + 1, ..: their weights, and how many they are.
+template <int Q, bool Odd> constexpr int kTerms = (Q + (Odd ? 1 : 0)) / 2 + 1;
+template <class T, int Q, bool Odd> constexpr T fine_weight(int k) { return kMask<T, Q>.of[Q + (Odd ? 1 : 0) - 2 * k]; }
 
-// One axis of a cube: to (outer, side, inner) from (outer, reach, inner).
-template <class T, int D, int Q> SEMINORM_INLINE void refine_axis(const T* from, i64 outer, i64 inner, T* to) {
-    constexpr int side = kSides[D], reach = kReach<D, Q>;
-    for (i64 o = 0; o < outer; ++o)
-        for (int n = 0; n < side; ++n) {
-            T* row = to + (o * side + n) * inner;
-            const T* coarse = from + (o * reach + first_coarse(n)) * inner;
-            for (i64 i = 0; i < inner; ++i) row[i] = T(0);
-            for (int j = first_coarse(n); j <= (n + Q) / 2; ++j, coarse += inner) {
-                const T weight = kMask<T, Q>.of[n - 2 * j + Q];
-                for (i64 i = 0; i < inner; ++i) row[i] += weight * coarse[i];
+// A row of `inner` numbers of every second fine function, from the rows of the coarse ones.
+template <class T, int Q, bool Odd, int Inner> SEMINORM_INLINE void refine_row(const T* coarse, T* fine) {
+    for (int i = 0; i < Inner; ++i) {
+        T sum = fine_weight<T, Q, Odd>(0) * coarse[i];
+        for (int k = 1; k < kTerms<Q, Odd>; ++k) sum += fine_weight<T, Q, Odd>(k) * coarse[k * Inner + i];
+        fine[i] = sum;
+    }
+}
+
+// One axis of a cube: to (side**Axis, side, reach**..) from (side**Axis, reach, reach**..).
+template <class T, int D, int Q, int Axis> SEMINORM_INLINE void refine_axis(const T* from, T* to) {
+    constexpr int half = kSides[D] / 2, reach = kReach<D, Q>, outer = int(power(kSides[D], Axis));
+    constexpr int inner = int(power(reach, D - 1 - Axis));
+    for (int o = 0; o < outer; ++o) {
+        const T* coarse = from + o * reach * inner;
+        T* fine = to + o * 2 * half * inner;
+        if constexpr (inner > 1) {
+            for (int h = 0; h < half; ++h) {
+                refine_row<T, Q, false, inner>(coarse + h * inner, fine + 2 * h * inner);
+                refine_row<T, Q, true, inner>(coarse + h * inner, fine + (2 * h + 1) * inner);
+            }
+        } else {
+            T even[half], odd[half];  // side by side, so that vectors can be used
+            for (int h = 0; h < half; ++h) {
+                even[h] = odd[h] = T(0);
+                for (int k = 0; k < kTerms<Q, false>; ++k) even[h] += fine_weight<T, Q, false>(k) * coarse[h + k];
+                for (int k = 0; k < kTerms<Q, true>; ++k) odd[h] += fine_weight<T, Q, true>(k) * coarse[h + k];
+            }
+            for (int h = 0; h < half; ++h) {
+                fine[2 * h] = even[h];
+                fine[2 * h + 1] = odd[h];
+            }
+        }
+    }
+}
+
+// The transpose: to (reach**Axis, reach, side**..) from (reach**Axis, side, side**..).
+template <class T, int D, int Q, int Axis> SEMINORM_INLINE void coarsen_axis(const T* from, T* to) {
+    constexpr int side = kSides[D], reach = kReach<D, Q>, outer = int(power(reach, Axis));
+    constexpr int inner = int(power(side, D - 1 - Axis));
+    for (int o = 0; o < outer; ++o)
+        for (int j = 0; j < reach; ++j) {
+            const int first = most(0, 2 * j - Q), last = least(side - 1, 2 * j + 1);
+            const T* fine = from + (o * side + first) * inner;
+            T* coarse = to + (o * reach + j) * inner;
+            if (last - first == Q + 1) {
+                for (int i = 0; i < inner; ++i) {
+                    T sum = kMask<T, Q>.of[0] * fine[i];
+                    for (int t = 1; t < Q + 2; ++t) sum += kMask<T, Q>.of[t] * fine[t * inner + i];
+                    coarse[i] = sum;
+                }
+                continue;
+            }
+            for (int i = 0; i < inner; ++i) {
+                T sum = T(0);
+                for (int n = first; n <= last; ++n)
+                    sum += kMask<T, Q>.of[n - 2 * j + Q] * fine[(n - first) * inner + i];
+                coarse[i] = sum;
             }
         }
 }
 
-// The transpose: to (outer, reach, inner) from (outer, side, inner).
-template <class T, int D, int Q> SEMINORM_INLINE void coarsen_axis(const T* from, i64 outer, i64 inner, T* to) {
-    constexpr int side = kSides[D], reach = kReach<D, Q>;
-    for (i64 o = 0; o < outer; ++o)
-        for (int j = 0; j < reach; ++j) {
-            T* row = to + (o * reach + j) * inner;
-            for (i64 i = 0; i < inner; ++i) row[i] = T(0);
-            const int first = most(0, 2 * j - Q), last = least(side - 1, 2 * j + 1);
-            for (int n = first; n <= last; ++n) {
-                const T weight = kMask<T, Q>.of[n - 2 * j + Q];
-                const T* fine = from + (o * side + n) * inner;
-                for (i64 i = 0; i < inner; ++i) row[i] += weight * fine[i];
-            }
-        }
+// All axes, one after the other; returns the buffer that holds the result.
+template <class T, int D, int Q, int Axis = 0> SEMINORM_INLINE T* refine_all(T* from, T* to) {
+    refine_axis<T, D, Q, Axis>(from, to);
+    if constexpr (Axis + 1 < D) return refine_all<T, D, Q, Axis + 1>(to, from);
+    return to;
+}
+template <class T, int D, int Q, int Axis = 0> SEMINORM_INLINE T* coarsen_all(const T* from, T* to, T* other) {
+    coarsen_axis<T, D, Q, Axis>(from, to);
+    if constexpr (Axis + 1 < D) return coarsen_all<T, D, Q, Axis + 1>(to, other, to);
+    return to;
 }
 
 // Where row r (along the last axis) of the box of `reach` functions of a half begins in the patch.
@@ -82,19 +126,14 @@ template <class T, int D, int Q> void prolong_add(const Transfer<T>& a, i64 begi
         for (int half = 0; half < B::halves; ++half) {
             const i32 child = a.links.finer[b * B::halves + half];
             if (child < 0) continue;
-            T *from = first.data(), *to = second.data();
+            T* from = first.data();
             for (int r = 0; r < rows; ++r) {
                 const T* row = patch.data() + row_of_half<D, Q>(half, r);
                 for (int k = 0; k < reach; ++k) from[r * reach + k] = row[k];
             }
-            for (int axis = 0; axis < D; ++axis) {
-                refine_axis<T, D, Q>(from, power(B::side, axis), power(reach, D - 1 - axis), to);
-                T* const swap = from;
-                from = to;
-                to = swap;
-            }
+            const T* refined = refine_all<T, D, Q>(from, second.data());
             T* fine = a.x + i64(child) * B::nodes;
-            for (int node = 0; node < B::nodes; ++node) fine[node] += from[node];
+            for (int node = 0; node < B::nodes; ++node) fine[node] += refined[node];
         }
     }
 }
@@ -111,18 +150,10 @@ template <class T, int D, int Q> void restrict_add(const Transfer<T>& a, i64 beg
         for (int half = 0; half < B::halves; ++half) {
             const i32 child = a.links.finer[b * B::halves + half];
             if (child < 0) continue;
-            const T* from = a.x + i64(child) * B::nodes;
-            T *to = first.data(), *other = second.data();
-            for (int axis = 0; axis < D; ++axis) {
-                coarsen_axis<T, D, Q>(from, power(reach, axis), power(B::side, D - 1 - axis), to);
-                from = to;
-                T* const swap = to;
-                to = other;
-                other = swap;
-            }
+            const T* coarse = coarsen_all<T, D, Q>(a.x + i64(child) * B::nodes, first.data(), second.data());
             for (int r = 0; r < rows; ++r) {
                 T* row = patch.data() + row_of_half<D, Q>(half, r);
-                for (int k = 0; k < reach; ++k) row[k] += from[r * reach + k];
+                for (int k = 0; k < reach; ++k) row[k] += coarse[r * reach + k];
             }
         }
         add_patch<D, Q>(patch.data(), a.links.neighbors + b * B::around, a.x);
