@@ -344,12 +344,13 @@ def test_memory_is_passed_on_if_the_library_can_take_it(scan, tmp_path, monkeypa
     monkeypatch.setattr(reconstruction, "reconstruct", limited)
     for options in ((), ("--memory", "4GB")):
         assert run("reconstruct", scan, "-o", tmp_path / "mesh.ply", "--quiet", *options, *FAST) == 0
-    assert limits == [None, 4 * 10**9]
+    assert limits[0] is None
+    assert 10**9 < limits[1] < 4 * 10**9  # what the interpreter and the points leave of it
 
 
 def test_too_little_memory_is_refused(scan, tmp_path, capsys):
     message = failed(capsys, "reconstruct", scan, "-o", tmp_path / "mesh.ply", "--memory", "1MB", "--quiet", *FAST)
-    assert "1 MB" in message or "memory" in message
+    assert "of memory already: allow more" in message
     assert list(tmp_path.iterdir()) == []
 
 

@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     points.add_argument("--remove-outliers", action="store_true", help="leave out points far from all others")
     points.add_argument("--thin", type=length, metavar="SPACING", help="merge the points in cells of this width")
     parser.add_argument("--threads", type=count, metavar="N", help="processors to use (default: all)")
-    parser.add_argument("--memory", type=memory, metavar="SIZE", help="refuse to take more, for instance 500MB or 2GiB")
+    parser.add_argument("--memory", type=memory, metavar="SIZE", help="limit for the process, for instance 500MB or 2GiB")
     parser.add_argument("--stats", action="store_true", help="print a table of times, memory and what was chosen")
     parser.add_argument("--stats-json", type=Path, metavar="FILE", help="write the same as JSON")
     parser.add_argument("--quiet", action="store_true", help="no progress, no summary")
@@ -137,10 +137,20 @@ def _fit_options(arguments: argparse.Namespace) -> dict:
     wanted = {name: getattr(arguments, name) for name in names}
     wanted |= {
         "confidence": "normals" if arguments.confidence else None,
-        "memory_limit": arguments.memory,
+        "memory_limit": None if arguments.memory is None else _left_of(arguments.memory),
         "fast": arguments.fast or None,
     }
     return {name: value for name, value in wanted.items() if value is not None}
+
+
+def _left_of(limit: int) -> int:
+    """What a limit for the process leaves to the fit, beside the interpreter and the points."""
+    taken = peak_memory() or 0
+    if limit <= taken:
+        raise ValueError(
+            f"--memory {as_size(limit)}: Python and the points take {as_size(taken)} of memory already: allow more."
+        )
+    return limit - taken
 
 
 def _mesh_options(arguments: argparse.Namespace) -> dict:

@@ -26,7 +26,7 @@ from .sampling import OrientedPoints, occupied_cells
 
 _SAMPLE_PER_CELL = 3  # points in a cell that suffice for a coarse level
 _SAMPLE_LEAST = 2000
-_VECTORS = 15  # arrays of one number per function, while a system is built and solved (measured)
+_VECTORS = 13  # arrays of one number per function, while a system is built and solved (measured)
 _POINT_BYTES = 160
 _REDUCTION = 0.2  # of the residual on each level: a start may be good and still lack what is new
 _ALONE = 2  # finest levels, each of which is fitted with the coarser ones as they are
