@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     points.add_argument("--remove-outliers", action="store_true", help="leave out points far from all others")
     points.add_argument("--thin", type=length, metavar="SPACING", help="merge the points in cells of this width")
     parser.add_argument("--threads", type=count, metavar="N", help="processors to use (default: all)")
-    parser.add_argument("--memory", type=memory, metavar="SIZE", help="of the whole process at most, such as 500MB or 2GiB")
+    parser.add_argument("--memory", type=memory, metavar="SIZE", help="most for the process, such as 500MB or 2GiB")
     parser.add_argument("--stats", action="store_true", help="print a table of times, memory and what was chosen")
     parser.add_argument("--stats-json", type=Path, metavar="FILE", help="write the same as JSON")
     parser.add_argument("--quiet", action="store_true", help="no progress, no summary")
