@@ -273,3 +273,24 @@ def test_bad_links_and_arrays_are_refused():
     )  # fmt: skip
     with pytest.raises(ValueError, match="children must lie between -1 and"):
         _native.TreeLinks(**links)
+
+
+@pytest.mark.parametrize(("d", "q"), [(1, 2), (2, 2), (2, 3), (3, 2), (3, 3)])
+@pytest.mark.parametrize("margin", [0.5, 2.0])  # at the border of the box, and away from it
+def test_the_finest_level_alone_is_solved_for_given_coarser_ones(d, q, margin):
+    """Its rows of the equations of all levels hold, and the other levels are left as they were."""
+    rng = np.random.default_rng(7)
+    tree = small_tree(d, q, margin=margin)
+    points = tree.box.coordinates(rng.uniform(0.25, 0.35, (100, d)))
+    weights, observed = rng.uniform(0.5, 2.0, (100, 2)), rng.standard_normal((100, 1 + d))
+    equations = PointEquations(tree, min(q, 2), points, weights, observed)
+    own, alpha = tree.blocks(tree.depth), 0.01
+    x = random_coefficients(tree, np.float64)
+    x[own] = 0.0
+    before = x.copy()
+    outcome = equations.solve_finest(alpha, x, tol=1e-10, max_iter=5000)
+    assert outcome.converged
+    np.testing.assert_array_equal(x[: own.start], before[: own.start])
+    residual = (equations.right - equations.apply(x, alpha))[own][tree.active[own]]
+    first = (equations.right - equations.apply(before, alpha))[own][tree.active[own]]
+    assert np.abs(residual).max() < 1e-6 * np.abs(first).max()
