@@ -10,6 +10,7 @@
 namespace seminorm {
 namespace {
 constexpr int kOuterLanes = 8;
+constexpr i64 kAhead = 16;  // observations
 constexpr int filled_row(int alive) { return (alive + kOuterLanes - 1) / kOuterLanes * kOuterLanes; }
 
 // The equations of one cell: the upper triangle of the matrix, and the right-hand sides.
@@ -63,6 +64,13 @@ template <int D> void sort_by_cell(const i64* points, i64 number, const i32* cel
     for (i64 n = 0; n < number; ++n) sorted[first[cell[points[n]]]++] = points[n];
 }
 
+// Asks for an observation, which lies anywhere in memory, before it is needed.
+template <int D> SEMINORM_INLINE void fetch(const Assembly& a, i64 i) {
+    __builtin_prefetch(a.points + i * D);
+    __builtin_prefetch(a.weights + i * a.columns);
+    __builtin_prefetch(a.observations + i * a.columns * a.sides);
+}
+
 template <int D, int Q> void assemble(const Assembly& a, i64 begin, i64 end) {
     using B = Block<D, Q>;
     constexpr auto& codes = kAliveOffsets<D, Q, 2 * Q + 1>;
@@ -72,6 +80,7 @@ template <int D, int Q> void assemble(const Assembly& a, i64 begin, i64 end) {
         const double inverse = 1.0 / a.spacings[a.links.level_of[b]];
         Scratch<i64> sorted(number);
         sort_by_cell<D>(a.order + a.start[b], number, a.cell, sorted.data());
+        for (i64 n = 0; n < least(number, kAhead); ++n) fetch<D>(a, sorted[n]);
         for (i64 n = 0; n < number;) {
             const i32 here = a.cell[sorted[n]];
             i64 place[D];
@@ -79,6 +88,7 @@ template <int D, int Q> void assemble(const Assembly& a, i64 begin, i64 end) {
             equations.clear();
             for (; n < number && a.cell[sorted[n]] == here; ++n) {
                 const i64 i = sorted[n];
+                if (n + kAhead < number) fetch<D>(a, sorted[n + kAhead]);
                 double t[D];
                 cell_place<D>(a.links, b, a.points + i * D, here, place, t);
                 const PointTables<double, D, Q> tables(t, inverse);

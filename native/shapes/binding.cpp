@@ -2,6 +2,7 @@
 #include "binding.hpp"
 #include "shapes/components.hpp"
 #include "shapes/faces.hpp"
+#include "shapes/mesh_parts.hpp"
 #include "shapes/signs.hpp"
 #include "shapes/vertices.hpp"
 
@@ -186,6 +187,32 @@ template <class Index, class Label> i64 checked_connected_labels(In<Index, 2> fa
     return connected_labels(faces.data(), length(faces), labels.data(), length(labels));
 }
 
+template <class Index> void checked_thin_mesh(In<double, 2> vertices, Out<Index, 2> faces, Integers starts,
+                                              double deviation, double longest, double quality, double turn,
+                                              i64 largest_fan, i64 rounds, Out<bool, 1> gone) {
+    const i64 n = length(vertices), parts = length(starts) - 1;
+    need(vertices.shape(1) == 3 && faces.shape(1) == 3, "vertices must be (v, 3) and faces (f, 3)");
+    need_range(faces, 0, n, "faces");
+    need(length(gone) == n, "gone must have one entry for each vertex");
+    need(parts >= 1 && starts(0) == 0 && starts(size_t(parts)) == n, "starts must go from 0 to the number of vertices");
+    for (i64 p = 0; p < parts; ++p) {
+        const i64 count = starts(size_t(p + 1)) - starts(size_t(p));
+        need(count >= 0 && count < i64(1) << 28, "starts must ascend by less than 2^28");
+    }
+    std::vector<i32> fans(static_cast<size_t>(n));
+    std::vector<i64> own(static_cast<size_t>(length(faces))), first(static_cast<size_t>(parts + 1));
+    {
+        nb::gil_scoped_release release;
+        sort_triangles(faces.data(), length(faces), starts.data(), parts, fans.data(), own.data(), first.data());
+    }
+    const ThinningLimits limits{deviation, longest, quality, turn, largest_fan, static_cast<int>(rounds)};
+    const Thinning<Index> thinning{vertices.data(), faces.data(), gone.data(),  starts.data(),
+                                   fans.data(),     own.data(),   first.data(), limits};
+    run(parts, 1, [&](i64 begin, i64 end) {
+        for (i64 part = begin; part < end; ++part) thinning(part);
+    });
+}
+
 template <class T> void bind_values(nb::module_& m) {
     m.def("sign_rows", &checked_sign_rows<T>, array("values"), array("blocks"), array("cells"), nb::arg("side"),
           nb::arg("closed"), array("rows"), "Signs of corners; with `closed` those on the border are outside.");
@@ -199,6 +226,9 @@ template <class Index> void bind_indices(nb::module_& m) {
           array("cells"), nb::arg("side"), array("neighbors"), array("table_counts"), array("triangles"),
           array("edge_axis"), array("edge_corner"), array("first_face"), array("faces"),
           "Triangles of all blocks as vertex numbers.");
+    m.def("thin_mesh", &checked_thin_mesh<Index>, array("vertices"), array("faces"), array("starts"),
+          nb::arg("deviation"), nb::arg("longest"), nb::arg("quality"), nb::arg("turn"), nb::arg("largest_fan"),
+          nb::arg("rounds"), array("gone"), "Move vertices onto neighbours where the mesh is flat, part by part.");
     m.def("connected_labels", &checked_connected_labels<Index, i32>, array("faces"), array("labels"));
     m.def("connected_labels", &checked_connected_labels<Index, i64>, array("faces"), array("labels"),
           "Number the components in the order of their first vertices; returns how many there are.");

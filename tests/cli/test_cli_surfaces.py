@@ -435,7 +435,7 @@ def test_the_output_is_checked_before_anything_is_read(scan, tmp_path, capsys):
 
 def test_options_that_do_not_go_together(scan, tmp_path, capsys):
     npz, stl, ply = (tmp_path / f"mesh{suffix}" for suffix in (".npz", ".stl", ".ply"))
-    for options in (("--trim", "1"), ("--trim-quantile", "0.5"), ("--open",), ("--mesh-resolution", "1")):
+    for options in (("--trim", "1"), ("--trim-quantile", "0.5"), ("--open",), ("--mesh-resolution", "1"), ("--deviation", "0")):
         message = failed(capsys, "reconstruct", scan, "-o", npz, *options)
         assert f"{options[0]} shapes the mesh" in message
     assert ".stl files hold no colours" in failed(capsys, "reconstruct", scan, "-o", stl, "--color")

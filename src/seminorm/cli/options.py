@@ -53,6 +53,7 @@ def _number(kind: Callable, valid: Callable, what: str) -> Callable:
 
 
 length = _number(float, lambda x: math.isfinite(x) and x > 0, "a positive length")
+distance = _number(float, lambda x: math.isfinite(x) and x >= 0, "a length, 0 or more")
 share = _number(float, lambda x: 0 <= x < 1, "a number from 0 up to, but not including, 1")
 count = _number(int, lambda n: n >= 1, "a whole number, 1 or more")
 depth = _number(int, lambda n: 1 <= n <= DEEPEST_SURFACE, f"a whole number from 1 to {DEEPEST_SURFACE}")

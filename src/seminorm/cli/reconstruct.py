@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .clouds import read_clouds
-from .options import add_output, count, depth, length, memory, place, share
+from .options import add_output, count, depth, distance, length, memory, place, share
 from .paths import FUNCTION_SUFFIX, MESH_SUFFIXES, POINT_SUFFIXES, check_different, check_input, check_output
 from .reporting import Stopwatch, as_size, as_word, listed, peak_memory, shown_warnings, table, threads
 
@@ -33,6 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     fit.add_argument("--confidence", action="store_true", help="count points by the lengths of their normals")
     mesh = parser.add_argument_group("mesh")
     mesh.add_argument("--mesh-resolution", type=length, metavar="R", help="largest width of the cells it is cut into")
+    deviation_help = "how far triangles may lie from the surface; 0 keeps all vertices where it is flat"
+    mesh.add_argument("--deviation", type=distance, metavar="D", help=deviation_help)
     mesh.add_argument("--open", action="store_true", help="end the surface where the points end, instead of closing it")
     add = mesh.add_mutually_exclusive_group().add_argument
     add("--trim", type=length, metavar="D", help="open, with nothing farther than D from all points")
@@ -107,7 +109,7 @@ def _check(arguments: argparse.Namespace) -> None:
         check_output(arguments.stats_json, (".json",))
     check_different(arguments.points, {"--output": output, "--stats-json": arguments.stats_json})
     if not _wants_mesh(arguments):
-        for option in ("trim", "trim_quantile", "open", "mesh_resolution"):
+        for option in ("trim", "trim_quantile", "open", "mesh_resolution", "deviation"):
             if getattr(arguments, option) not in (None, False):
                 raise ValueError(
                     f"--{option.replace('_', '-')} shapes the mesh, and {output} is to hold the function: leave it "
@@ -158,6 +160,7 @@ def _mesh_options(arguments: argparse.Namespace) -> dict:
     is_open = arguments.open or arguments.trim is not None or arguments.trim_quantile is not None
     wanted = {
         "resolution": arguments.mesh_resolution,
+        "deviation": arguments.deviation,
         "trim": arguments.trim,
         "trim_quantile": arguments.trim_quantile,
         "boundary": "open" if is_open else None,

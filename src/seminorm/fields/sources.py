@@ -138,10 +138,22 @@ class Source:
 
     def _sum_of_chunks(self, make: Callable[[], _Sum]) -> _Sum:
         total, first = make(), 0
-        for chunk in self:
+        for chunk in _larger(self):
             total.add(chunk, first)
             first += len(chunk.X)
         return total
+
+
+def _larger(chunks: Iterable[Observations]) -> Iterator[Observations]:
+    """Small chunks joined: the more points there are at a time, the more of them share a cell."""
+    waiting: list[Observations] = []
+    for chunk in chunks:
+        if waiting and sum(len(part.X) for part in waiting) + len(chunk.X) > CHUNK_POINTS:
+            yield joined(waiting)
+            waiting = []
+        waiting.append(chunk)
+    if waiting:
+        yield joined(waiting)
 
 
 class DaskSource(Source):

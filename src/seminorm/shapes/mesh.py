@@ -13,6 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from .._base.extras import require
 from .._base.formats import all_formats
 from ..clouds.cloud import as_attributes, as_colors, as_triples, bounds_of, unit_rows
+from .extraction.thinning import thinned
 
 _CHUNK_FACES = 2**19
 
@@ -149,6 +150,24 @@ class Mesh:
             new_index[faces],
             None if self.normals is None else self.normals[used],
             {name: values[used] for name, values in self.attributes.items()},
+        )
+
+    def thinned(self, deviation: float, longest: float = np.inf) -> "Mesh":
+        """The mesh with fewer vertices where it is flat; those that stay keep their places, normals and attributes.
+
+        ``deviation`` is about how far the new triangles may lie from the old ones, ``longest`` the length of new edges.
+        Topology does not change, and borders stay as they are.
+        """
+        if not (np.isfinite(deviation) and deviation >= 0):
+            raise ValueError(f"deviation must be a length, 0 or more, got {deviation!r}.")
+        if not longest > 0:
+            raise ValueError(f"longest must be a positive length, got {longest!r}.")
+        rows, faces = thinned(self.vertices, self.faces, float(deviation), float(longest))
+        return Mesh(
+            self.vertices[rows],
+            faces,
+            None if self.normals is None else self.normals[rows],
+            {name: values[rows] for name, values in self.attributes.items()},
         )
 
     def to_trimesh(self) -> Any:

@@ -36,6 +36,12 @@ def check_resolution(resolution: float | None) -> None:
         raise ValueError(f"resolution must be a positive length, got {resolution!r}.")
 
 
+def check_deviation(deviation: float | None) -> None:
+    """Refuse a deviation that is no length."""
+    if deviation is not None and not (np.isfinite(deviation) and deviation >= 0):
+        raise ValueError(f"deviation must be a length, or 0 to keep all vertices, got {deviation!r}.")
+
+
 def box_around(points: np.ndarray, border: float) -> tuple[np.ndarray, np.ndarray]:
     """The box of the points, larger on all sides by a share of its longest one."""
     low, high = points.min(axis=0), points.max(axis=0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from functools import cached_property
 from os import PathLike
@@ -24,12 +24,23 @@ from ..shapes.extraction.marching import component_labels, extract
 from ..shapes.extraction.trimming import components_with_data, smoothed
 from ..shapes.implicit import Implicit
 from ..shapes.mesh import Mesh
-from .boundaries import BORDER, SMOOTHING, box_around, check_boundary, check_resolution, default_trim, trimmed
+from .boundaries import (
+    BORDER,
+    SMOOTHING,
+    box_around,
+    check_boundary,
+    check_deviation,
+    check_resolution,
+    default_trim,
+    trimmed,
+)
 from .carried import Carried, carry
 from .uncertainty import FitModel, place_deviation
 
 _BLOCK = 8
 _MESH_DEPTH = 6  # of the coarsest mesh, by default: a smooth surface has few coefficients, and is still round
+_OF_HELD_OUT = 0.2  # how far triangles may lie from the surface, of the mean distance of held-out points,
+_OF_CELL = (0.01, 0.1)  # but at least and at most, of a cell of the mesh
 _FAR = 2.0  # of the longest side: how far an exact function is extrapolated
 _BOUNDARIES = ("closed", "open", "extrapolate")
 
@@ -157,6 +168,7 @@ class Surface(Implicit):
         self,
         resolution: float | None = None,
         *,
+        deviation: float | None = None,
         boundary: str = "closed",
         trim: float | None = None,
         trim_quantile: float | None = None,
@@ -173,6 +185,11 @@ class Surface(Implicit):
             Side of the cells that the surface is cut into; by default half of the field's finest cells, and at most a
             64th of the longest side. Below the width of the former it is rounded down to that width divided by a power
             of 2.
+        deviation : float, optional
+            How far the triangles may lie from the surface, about: where it is flat, vertices that are not needed for
+            this are left out, and the triangles are larger. By default a fifth of the mean distance of points that were
+            held out, but 0.01 to 0.1 of a cell; with attributes, triangles grow no wider than the data are apart. 0
+            keeps all vertices, as does a resolution without a deviation.
         boundary : "closed", "open" or "extrapolate"
             Where the surface ends. "closed": some way beyond the data, at :attr:`bounds`, with a cap. "open": where it
             leaves the data; see ``trim``. "extrapolate": on the border of the field's box, some two lengths of the data
@@ -206,17 +223,26 @@ class Surface(Implicit):
         names = check_names(attributes)
         check_boundary(boundary, _BOUNDARIES, trim, trim_quantile)
         check_resolution(resolution)
-        mesh = self._extracted(resolution, boundary, refine, verbose)
-        if boundary == "open":
-            mesh = self._trimmed(mesh, trim, trim_quantile)
-        if not keep_unsupported:
-            mesh = self._supported(mesh)
+        check_deviation(deviation)
+
+        def reduced(mesh: Mesh) -> Mesh:
+            if not keep_unsupported:
+                mesh = self._supported(mesh)
+            return self._thinned(mesh, self._deviation(resolution) if deviation is None else deviation, bool(names))
+
+        if boundary == "open":  # places of the vertices decide, so they are refined before
+            mesh = self._extracted(resolution, boundary, None, refine, verbose)
+            mesh = reduced(self._trimmed(mesh, trim, trim_quantile))
+        else:
+            mesh = self._extracted(resolution, boundary, reduced, refine, verbose)
         columns = {name: self.attribute(name, mesh.vertices) for name in self._attached if name not in names}
         columns.update((name, self._measured(name, mesh.vertices)) for name in names)
         return Mesh(mesh.vertices, mesh.faces, mesh.normals, columns) if columns else mesh
 
-    def _extracted(self, resolution: float | None, boundary: str, refine: int, verbose: bool) -> Mesh:
+    def _extracted(self, resolution: float | None, boundary: str, reduced: Callable | None, refine: int, verbose: bool) -> Mesh:
         options: dict[str, Any] = {"seeds": self.points, "refine": refine, "verbose": verbose}
+        if reduced is not None:
+            options["reduce"] = lambda vertices, faces: reduced(Mesh(vertices, faces))
         options["closed"] = boundary == "closed"
         bounds: Any = self.bounds
         if boundary == "extrapolate":
@@ -230,6 +256,23 @@ class Surface(Implicit):
             finer = max(int(np.ceil(np.log2(self.resolution / resolution) - 1e-9)), 0)
         sampler = _BlockSampler(self._grid, self._grid.depth + finer, bounds)
         return Mesh(*extract(sampler, sampler.bounds, sampler.spacing, side=_BLOCK, batch=4096, **options))
+
+    def _deviation(self, resolution: float | None) -> float:
+        """How far the triangles of a mesh may lie from the surface, by default."""
+        if resolution is not None:
+            return 0.0
+        trials = self.details.get("trials") or [{"score": 0.0, "distance": 0.0}]
+        held_out = min(trials, key=lambda trial: trial["score"])["distance"]
+        cell = self.resolution / 2
+        return float(np.clip(_OF_HELD_OUT * held_out, *(share * cell for share in _OF_CELL)))
+
+    def _thinned(self, mesh: Mesh, deviation: float, measured: bool) -> Mesh:
+        if deviation == 0:
+            return mesh
+        longest = np.inf
+        if measured or self._attached:
+            longest = max(self._data.typical, self.resolution)
+        return mesh.thinned(deviation, longest)
 
     def _supported(self, mesh: Mesh) -> Mesh:
         """The components that data support."""

@@ -7,7 +7,7 @@ closed, or ends on the border of the grid; it is a 2-manifold, its triangles are
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -38,6 +38,7 @@ def extract(
     seeds: ArrayLike | None = None,
     refine: int = 2,
     closed: bool = True,
+    reduce: Callable[[np.ndarray, np.ndarray], Any] | None = None,
     side: int = 16,
     scan: int = 4,
     batch: int = _BATCH_BLOCKS,
@@ -60,6 +61,8 @@ def extract(
         Newton steps that bring each vertex onto the zero set, by at most half a cell in all.
     closed : bool
         Close the surface at the border of the box with a cap, bevelled by at most a cell at its rim.
+    reduce : callable, optional
+        Takes vertices and faces before the vertices are refined, and returns a mesh of those that are to stay.
     side, scan : int
         Cells along a block, 2 to 16, and between the points tried without seeds; the first is a multiple.
     batch : int
@@ -105,13 +108,17 @@ def extract(
     vertices, faces = mesh_blocks(Walk(sampler, grid, batch, verbose), keys)
     if not len(faces):
         raise ValueError(f"function changes its sign nowhere that was looked within bounds {low} and {high}: {advice}.")
-    border = (vertices == 0).astype(np.int8) * -1 + (vertices == cells)
     vertices *= spacing
     vertices += low
+    if reduce is not None:
+        left = reduce(vertices, faces)
+        vertices, faces = left.vertices, left.faces
+    limits = low, low + cells * spacing
+    border = (vertices == limits[0]).astype(np.int8) * -1 + (vertices == limits[1])
     normals = np.empty_like(vertices)
     for begin in tqdm(range(0, len(vertices), _CHUNK_POINTS), desc="refining", disable=not verbose, leave=False):
         part = slice(begin, begin + _CHUNK_POINTS)
-        _polish(function, vertices[part], border[part], (low, low + cells * spacing), spacing / 2, refine, closed)
+        _polish(function, vertices[part], border[part], limits, spacing / 2, refine, closed)
         normals[part] = _unit_normals(function, vertices[part], border[part], closed)
     _fill_normals(vertices, faces, normals)
     return Extraction(vertices, faces, normals)
