@@ -182,6 +182,12 @@ def test_finer_mesh(scan, mesh_file, tmp_path):
     assert len(read_mesh(output).faces) > 3 * len(read_mesh(mesh_file).faces)
 
 
+def test_deviation(scan, mesh_file, tmp_path):
+    output = tmp_path / "mesh.ply"
+    assert run("reconstruct", scan, "-o", output, "--deviation", "0.05", "--quiet", *FAST) == 0
+    assert len(read_mesh(output).faces) < len(read_mesh(mesh_file).faces) / 2
+
+
 def test_points_are_prepared(points, tmp_path):
     messy = np.concatenate([points, points[:30], [[9.0, 9.0, 9.0]]])
     path = write_points(tmp_path / "scan.ply", PointCloud(messy, np.concatenate([points, points[:30], [[0, 0, 1.0]]])))
@@ -435,7 +441,13 @@ def test_the_output_is_checked_before_anything_is_read(scan, tmp_path, capsys):
 
 def test_options_that_do_not_go_together(scan, tmp_path, capsys):
     npz, stl, ply = (tmp_path / f"mesh{suffix}" for suffix in (".npz", ".stl", ".ply"))
-    for options in (("--trim", "1"), ("--trim-quantile", "0.5"), ("--open",), ("--mesh-resolution", "1"), ("--deviation", "0")):
+    for options in (
+        ("--trim", "1"),
+        ("--trim-quantile", "0.5"),
+        ("--open",),
+        ("--mesh-resolution", "1"),
+        ("--deviation", "0"),
+    ):
         message = failed(capsys, "reconstruct", scan, "-o", npz, *options)
         assert f"{options[0]} shapes the mesh" in message
     assert ".stl files hold no colours" in failed(capsys, "reconstruct", scan, "-o", stl, "--color")

@@ -143,6 +143,27 @@ def test_open_surface_ends_near_the_data():
     assert surface.mesh().is_watertight
 
 
+def test_mesh_is_thinned_where_the_surface_is_flat():
+    surface = ball()
+    whole, thin, coarse = (surface.mesh(deviation=deviation) for deviation in (0, None, 0.01))
+    assert len(whole.vertices) > 1.3 * len(thin.vertices) > 3 * len(coarse.vertices)
+    for mesh in (whole, thin, coarse):
+        assert mesh.is_watertight and mesh.genus == 0
+        assert np.abs(np.linalg.norm(mesh.vertices, axis=1) - 1).max() < 2e-3
+    assert len(surface.mesh(surface.resolution / 4).vertices) == len(whole.vertices)  # cells of 1/64 of the longest side
+    assert coarse.volume == pytest.approx(4 / 3 * np.pi, rel=0.03)
+    with pytest.raises(ValueError, match="deviation must be a length"):
+        surface.mesh(deviation=-1.0)
+
+
+def test_triangles_with_attributes_are_no_wider_than_the_data():
+    surface = dome()
+    mesh = surface.mesh(deviation=0.05, attributes="distance")
+    p = mesh.vertices[mesh.faces]
+    longest = max(surface._data.typical, surface.resolution)
+    assert np.linalg.norm(p - np.roll(p, 1, axis=1), axis=2).max() <= 1.3 * longest  # refined after
+
+
 @pytest.mark.parametrize("trim", [0.12, 0.2])
 def test_trim_is_the_largest_distance_to_the_data(trim):
     surface = dome()

@@ -110,7 +110,7 @@ def _check(arguments: argparse.Namespace) -> None:
     check_different(arguments.points, {"--output": output, "--stats-json": arguments.stats_json})
     if not _wants_mesh(arguments):
         for option in ("trim", "trim_quantile", "open", "mesh_resolution", "deviation"):
-            if getattr(arguments, option) not in (None, False):
+            if getattr(arguments, option) is not None and getattr(arguments, option) is not False:
                 raise ValueError(
                     f"--{option.replace('_', '-')} shapes the mesh, and {output} is to hold the function: leave it "
                     "out, or write a mesh."

@@ -239,7 +239,9 @@ class Surface(Implicit):
         columns.update((name, self._measured(name, mesh.vertices)) for name in names)
         return Mesh(mesh.vertices, mesh.faces, mesh.normals, columns) if columns else mesh
 
-    def _extracted(self, resolution: float | None, boundary: str, reduced: Callable | None, refine: int, verbose: bool) -> Mesh:
+    def _extracted(
+        self, resolution: float | None, boundary: str, reduced: Callable | None, refine: int, verbose: bool
+    ) -> Mesh:
         options: dict[str, Any] = {"seeds": self.points, "refine": refine, "verbose": verbose}
         if reduced is not None:
             options["reduce"] = lambda vertices, faces: reduced(Mesh(vertices, faces))
@@ -263,8 +265,8 @@ class Surface(Implicit):
             return 0.0
         trials = self.details.get("trials") or [{"score": 0.0, "distance": 0.0}]
         held_out = min(trials, key=lambda trial: trial["score"])["distance"]
-        cell = self.resolution / 2
-        return float(np.clip(_OF_HELD_OUT * held_out, *(share * cell for share in _OF_CELL)))
+        least, most = (share * self.resolution / 2 for share in _OF_CELL)
+        return min(max(_OF_HELD_OUT * float(held_out), least), most)
 
     def _thinned(self, mesh: Mesh, deviation: float, measured: bool) -> Mesh:
         if deviation == 0:
