@@ -150,7 +150,7 @@ def test_mesh_is_thinned_where_the_surface_is_flat():
     for mesh in (whole, thin, coarse):
         assert mesh.is_watertight and mesh.genus == 0
         assert np.abs(np.linalg.norm(mesh.vertices, axis=1) - 1).max() < 2e-3
-    assert len(surface.mesh(surface.resolution / 4).vertices) == len(whole.vertices)  # cells of 1/64 of the longest side
+    assert len(surface.mesh(surface.resolution / 4).vertices) == len(whole.vertices)
     assert coarse.volume == pytest.approx(4 / 3 * np.pi, rel=0.03)
     with pytest.raises(ValueError, match="deviation must be a length"):
         surface.mesh(deviation=-1.0)
