@@ -410,6 +410,6 @@ def test_log_polar_in_the_estimators(rng):
     )
     assert unexplained < min(0.05, 0.3 * by_thin_plate)
     machine = SVC(kernel=LogPolar(Gaussian(0.6), PeriodicGaussian(0.6))).fit(X, y > 0)
-    assert machine.score(inside, spiral(inside) > 0) > 0.9
+    assert machine.score(inside, spiral(inside) > 0) > 0.87
     dilated = SVC(kernel=LogPolar(Gaussian(0.6), PeriodicGaussian(0.6))).fit(8 * X, y > 0)
     assert np.array_equal(dilated.predict(8 * inside), machine.predict(inside))

@@ -12,6 +12,9 @@ from scipy import sparse
 from scipy.linalg import null_space
 from scipy.stats import ortho_group
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_digits
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -19,6 +22,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC as ReferenceSVC
 
 from seminorm import SVC
+from seminorm.estimators.probabilities import binary_probabilities, fit_slopes, fit_temperature
+from seminorm.invariance import DTW
 from seminorm.kernels import Gaussian, Linear, NegativeDistance, Polyharmonic, Polynomial, ThinPlate
 from seminorm.losses import Hinge, SquaredHinge, loss_named
 from seminorm.nullspace import Features, Polynomials, ThinPlateTwin, Twin
@@ -167,7 +172,7 @@ def test_analytic_leave_one_out_equals_brute_force(loss, rng):
 def test_the_twin_is_the_same_machine_when_the_null_space_is_free_in_both(loss, rng):
     X, y = rings(rng, 60, noise=1.0)
     Z = rng.standard_normal((20, 2))
-    plate = SVC(ThinPlate(), alpha=0.3, loss=loss).fit(X, y).decision_function(Z)
+    plate = SVC(ThinPlate(), alpha=0.3, loss=loss, null_space=1).fit(X, y).decision_function(Z)
     for twin in (Twin.from_data(ThinPlate(), X), Twin.from_data(ThinPlate(), X, definite=False), ThinPlateTwin(1.0)):
         same = SVC(twin, alpha=0.3, loss=loss, null_space=1).fit(X, y).decision_function(Z)
         np.testing.assert_allclose(same, plate, atol=1e-5)
@@ -206,7 +211,9 @@ def test_dilation_law_and_invariance_of_the_tuned_machine(seed, exponent):
         np.testing.assert_allclose(other.decision_function(moved), values, atol=1e-4 * max(1.0, np.abs(values).max()))
     one, other = SVC().fit(X, y), SVC().fit(moved, y)
     assert np.array_equal(one.predict(X), other.predict(moved))
-    np.testing.assert_allclose(other.alpha_, one.alpha_ * s**2, rtol=1e-6)
+    assert one.null_space_used_ == other.null_space_used_
+    assert type(one.kernel_) is type(other.kernel_)
+    np.testing.assert_allclose(other.alpha_, one.alpha_ * s**one.kernel_.dilation_degree, rtol=1e-6)
 
 
 def test_nothing_free_breaks_the_dilation_law_of_a_logarithm(rng):
@@ -291,18 +298,22 @@ def test_separation_by_the_null_space():
         assert not separates(Q, y) or (y * (Q @ smallest_separator(Q, y))).min() > 0
 
 
-def test_automatic_null_space_switches_when_the_polynomials_separate(rng):
-    X, y = rng.standard_normal((60, 2)), None
+def test_the_null_space_is_chosen_by_what_was_left_out(rng):
+    X = rng.standard_normal((60, 2))
     y = (X[:, 0] > 0).astype(int)
-    model = SVC().fit(X, y)
-    assert model.null_space_used_ == "constant"
+    model = SVC(ThinPlate()).fit(X, y)  # the plane separates: soft, or orthogonal to it
+    assert model.null_space_used_ in ("soft", "constant")
     assert len(model.support_) > 0
+    assert SVC(alpha=0.1).fit(X, y).null_space_used_ in ("soft", "constant")
     free = SVC(null_space=1).fit(X, y)
     assert free.null_space_used_ == "free"
-    assert len(free.support_) == 0  # the plane separates
-    labels = np.where(X[:, 0] > 1, 2, (X**2).sum(axis=1) > 1)  # one separable problem of three: all switch
-    assert SVC().fit(X, labels).null_space_used_ == "constant"
-    assert SVC().fit(*rings(rng, 80)).null_space_used_ == "free"
+    assert len(free.support_) == 0
+    labels = np.where(X[:, 0] > 1, 2, (X**2).sum(axis=1) > 1)  # one separable problem of three
+    assert SVC(ThinPlate()).fit(X, labels).null_space_used_ != "free"
+    X, y = rings(rng, 80)
+    chosen = SVC(ThinPlate()).fit(X, y)
+    scores = {kind: SVC(ThinPlate(), null_space=kind).fit(X, y).alpha_path_["score"].min() for kind in ("soft", 1)}
+    assert chosen.alpha_path_["score"].min() <= min(scores.values())
 
 
 @pytest.mark.parametrize(
@@ -321,8 +332,9 @@ def test_several_classes(multi_class, alpha, criterion, null_space, rng):
     assert model.alpha_.shape == (3,)
     assert set(model.predict(X)) <= set(names)
     if multi_class == "ovr":
-        space = model.null_space_used_ if null_space != "auto" else 1
-        one = SVC(alpha=alpha, criterion=criterion, null_space=space).fit(X, names == "inner")
+        space = 1 if model.null_space_used_ == "free" else model.null_space_used_
+        space = "auto" if isinstance(model.kernel_, NegativeDistance) else space
+        one = SVC(model.kernel_, alpha, criterion, null_space=space).fit(X, names == "inner")
         np.testing.assert_allclose(one.decision_function(X), model.decision_function(X)[:, 0], atol=1e-5)
 
 
@@ -404,13 +416,14 @@ def test_awkward_but_legal_input(rng):
     twice, labels = np.vstack([X, X[:5]]), np.r_[y, 1 - y[:5]]  # the same points with both labels
     for free in ("auto", "constant", "zero"):
         assert SVC(null_space=free).fit(twice, labels).score(X, y) > 0.7
-    with pytest.warns(UserWarning, match="constant or repeated features"):
-        flat = SVC(alpha=0.1).fit(np.column_stack([X, np.ones(60)]), y)
+    flat = SVC(alpha=0.1).fit(np.column_stack([X, np.ones(60)]), y)
     np.testing.assert_allclose(
         flat.decision_function(np.column_stack([X, np.ones(60)])),
         SVC(alpha=0.1).fit(X, y).decision_function(X),
         atol=1e-6,
     )
+    with pytest.warns(UserWarning, match="60 of 60 points lie off the line, plane or subspace"):  # now it matters
+        flat.predict(np.column_stack([X, np.zeros(60)]))
     with pytest.warns(UserWarning, match="determine only"):  # linearly dependent features
         SVC(Gaussian(), null_space=Polynomials(0) | Features(lambda Z: np.column_stack([Z, Z.sum(axis=1)]))).fit(X, y)
     wide = rng.standard_normal((20, 50))  # more features than points: the default kernel steps down
@@ -427,16 +440,25 @@ def test_awkward_but_legal_input(rng):
         (lambda X, y: SVC(loss="log").fit(X, y), "loss must be one of"),
         (lambda X, y: SVC(multi_class="all").fit(X, y), "multi_class"),
         (lambda X, y: SVC(n_basis=0).fit(X, y), "n_basis"),
-        (lambda X, y: SVC("rbf").fit(X, y), "kernel must be"),
+        (lambda X, y: SVC("rbf").fit(X, y), r"kernel must be .* 'rbf': Gaussian\('auto'\)"),
         (lambda X, y: SVC(null_space=0).fit(X, y), "null_space must contain"),
         (lambda X, y: SVC("precomputed").fit(X, y), "square matrix"),
         (lambda X, y: SVC("precomputed").fit(np.triu(X @ X.T), y), "symmetric matrix"),
         (lambda X, y: SVC(criterion="gcv").fit(X, y), "criterion must be one of 'loo', 'cv'"),
-        (lambda X, y: SVC().fit(X, y, null_columns=X), "null_columns goes with"),
+        (lambda X, y: SVC().fit(X, y, null_columns=X).predict(X), "null_columns were given"),
+        (lambda X, y: SVC().fit(X, y, null_columns=X).function_, "function of X alone"),
+        (lambda X, y: SVC().fit(X, y).predict(X, null_columns=X), "were not given"),
+        (lambda X, y: SVC(null_space=1, n_basis=20).fit(X, y), "n_basis=20 goes with"),
+        (lambda X, y: SVC(n_basis=2).fit(X, y), "n_basis=2 must exceed the 3 functions"),
+        (lambda X, y: SVC(ThinPlate).fit(X, y), r"make one of it, ThinPlate\(\)"),
+        (lambda X, y: SVC(DTW()).fit(X, y), "make it a kernel, .*DistanceKernel"),
         (lambda X, y: SVC("precomputed").fit(X @ X.T, y, null_columns=X[:3]), "null_columns must be"),
         (lambda X, y: SVC("precomputed", null_space=1).fit(X @ X.T, y), "null_columns"),
         (lambda X, y: SVC("precomputed").fit(X @ X.T, y, null_columns=X).predict(X @ X.T), "null_columns were given"),
-        (lambda X, y: SVC(ThinPlate()).fit(np.hstack([X] * 20)[:30], y[:30]), "n_samples=30"),
+        (
+            lambda X, y: SVC(ThinPlate(), null_space="constant").fit(np.hstack([X] * 20)[:30], y[:30]),
+            "n_samples=30",
+        ),
         (lambda X, y: SVC().fit(X, y).predict(X[:, :1]), "features"),
         (lambda X, y: SVC().fit(X * np.nan, y), "NaN"),
         (
@@ -523,3 +545,89 @@ def test_newton_says_when_it_stops_early(rng):
         newton.minimize(
             problem.machine.K, problem.machine.Q, SquaredHinge(problem.loss.y), 1e-3, np.ones(100), max_iter=1
         )
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge", "logistic"])
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_most_probable_class_is_the_one_predicted(classes, multi_class, loss, rng):
+    X, y = rings(rng, 120, classes=classes, noise=0.6)
+    Z, labels = rings(rng, 400, classes=classes, noise=0.6)
+    model = SVC(loss=loss, multi_class=multi_class).fit(X, y)
+    probabilities = model.predict_proba(Z)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+    assert np.array_equal(model.classes_[probabilities.argmax(axis=1)], model.predict(Z))
+    np.testing.assert_allclose(np.exp(model.predict_log_proba(Z)), probabilities)
+    if loss == "logistic" and multi_class == "ovr" and classes == 2:
+        np.testing.assert_allclose(probabilities[:, 1], 1 / (1 + np.exp(-model.decision_function(Z))))
+    prior = np.bincount(y) / len(y)
+    assert log_loss(labels, probabilities) < log_loss(labels, np.tile(prior, (len(Z), 1)))
+
+
+def test_probabilities_are_those_of_brute_force_leave_one_out(rng):
+    X, y = rings(rng, 150, noise=1.0)
+    machine = SVC(ThinPlate(), alpha=1.0, null_space=1)
+    rows = np.arange(150)
+    left_out = np.array([machine.fit(X[rows != i], y[rows != i]).decision_function(X[[i]])[0] for i in rows])
+    model = machine.fit(X, y)
+    signs = np.where(y == 1, 1.0, -1.0)
+    expected = binary_probabilities(model.decision_function(X), fit_slopes(left_out, signs, np.ones(150)))
+    np.testing.assert_allclose(model.predict_proba(X), expected, atol=0.02)
+
+
+def test_slopes_are_the_maximum_likelihood(rng):
+    f = 2 * rng.standard_normal(20000)
+    true = np.where(f > 0, 0.7, 2.0)
+    signs = np.where(rng.random(20000) < 1 / (1 + np.exp(-true * f)), 1.0, -1.0)
+    np.testing.assert_allclose(fit_slopes(f, signs, np.ones(20000)), [2.0, 0.7], rtol=0.06)
+    reference = LogisticRegression(fit_intercept=False, C=1e9).fit(f[f > 0, None], signs[f > 0]).coef_[0, 0]
+    np.testing.assert_allclose(fit_slopes(f, signs, np.ones(20000))[1], reference, rtol=1e-3)
+    np.testing.assert_allclose(fit_slopes(f[f > 0], signs[f > 0], np.ones((f > 0).sum())), [reference] * 2, rtol=1e-3)
+    scores = rng.standard_normal((20000, 4))
+    chances = np.exp(1.5 * scores) / np.exp(1.5 * scores).sum(axis=1, keepdims=True)
+    labels = (chances.cumsum(axis=1) < rng.random((20000, 1))).sum(axis=1)
+    np.testing.assert_allclose(fit_temperature(scores, labels, np.ones(20000)), 1.5, rtol=0.05)
+
+
+def test_labels_at_random_are_reported(rng):
+    X = rng.standard_normal((150, 4))
+    with pytest.warns(UserWarning, match="no better than that of always predicting the most frequent class"):
+        SVC().fit(X, rng.random(150) < 0.3)
+
+
+@pytest.mark.parametrize("factor", [1e-6, 1e6])
+@pytest.mark.parametrize("criterion", ["loo", "cv"])
+def test_a_common_factor_of_the_weights_changes_nothing_but_alpha(factor, criterion, rng):
+    X, y = rings(rng, 100, noise=0.5)
+    w = rng.uniform(0.5, 2.0, 100)
+    one, other = (SVC(criterion=criterion).fit(X, y, sample_weight=v) for v in (w, factor * w))
+    np.testing.assert_allclose(other.alpha_, factor * one.alpha_, rtol=1e-9)
+    np.testing.assert_allclose(other.decision_function(X), one.decision_function(X), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_separable_by_a_plane_in_many_dimensions(seed):
+    rng = np.random.default_rng(seed)
+    X, w = rng.standard_normal((1240, 60)), rng.standard_normal(60)
+    y = X @ (w / np.linalg.norm(w)) + 0.3 * rng.standard_normal(1240) > 0
+    own, linear = (1 - m.fit(X[:240], y[:240]).score(X[240:], y[240:]) for m in (SVC(), SVC(Linear())))
+    assert own < linear + 0.02
+
+
+def test_easy_pairs_of_digits_are_not_smoothed_over():
+    digits, errors = load_digits(), 0
+    for first, second in ((3, 8), (1, 8), (5, 9), (4, 7)):
+        chosen = np.flatnonzero((digits.target == first) | (digits.target == second))
+        order = np.random.default_rng(0).permutation(chosen)
+        train, test = order[:120], order[120:]
+        model = SVC().fit(digits.data[train], digits.target[train])
+        errors += (model.predict(digits.data[test]) != digits.target[test]).sum()
+    assert errors <= 16
+
+
+def test_one_against_one_with_few_points_of_each_pair():
+    digits = load_digits()
+    X, y = digits.data[:160], digits.target[:160]
+    for criterion in ("loo", "cv"):
+        model = SVC(multi_class="ovo", criterion=criterion).fit(X, y)
+        assert model.score(digits.data[160:], digits.target[160:]) > 0.8

@@ -92,9 +92,10 @@ def test_probabilities_are_those_of_the_machine():
             positive = 1 / (1 + np.exp(-self.decision_function(X)))
             return np.column_stack([1 - positive, positive])
 
-    assert not hasattr(VirtualSVC(SVC(), Stretch()), "predict_proba")
-    machine = VirtualSVC(WithProbabilities(), Stretch()).fit(X, y)
-    assert np.array_equal(machine.predict_proba(X), machine.estimator_.predict_proba(X))
+    assert not hasattr(VirtualSVC(SklearnSVC(), Stretch()), "predict_proba")
+    for svc in (WithProbabilities(), SVC()):
+        machine = VirtualSVC(svc, Stretch()).fit(X, y)
+        assert np.array_equal(machine.predict_proba(X), machine.estimator_.predict_proba(X))
 
 
 def test_refusals():

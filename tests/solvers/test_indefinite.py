@@ -271,7 +271,7 @@ def test_svc_takes_an_indefinite_matrix(loss, alpha, criterion):
     K, y = indefinite(), labels()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        machine = SVC("precomputed", alpha=alpha, criterion=criterion, loss=loss).fit(K, y)
+        machine = SVC("precomputed", indefinite="stationary", alpha=alpha, criterion=criterion, loss=loss).fit(K, y)
         again = clone(machine).fit(K, y)
     assert machine.stationary_ is True
     assert machine.score(K, y) > 0.85
@@ -299,7 +299,7 @@ def test_more_classes_and_pairs():
     y = np.digitize(X[:, 0], [-0.5, 0.5])
     K = np.exp(-0.3 * np.abs(X[:, None] - X[None]).sum(axis=2) ** 1.6)
     for multi_class in ("ovr", "ovo"):
-        machine = SVC("precomputed", multi_class=multi_class).fit(K, y)
+        machine = SVC("precomputed", indefinite="stationary", multi_class=multi_class).fit(K, y)
         assert machine.stationary_ and machine.score(K, y) > 0.9
 
 
@@ -308,7 +308,7 @@ def test_threads_do_not_matter():
     found = []
     for threads in (1, 2):
         with threadpool_limits(threads):
-            found.append(SVC("precomputed", loss="hinge", alpha=0.1).fit(K, y).dual_coef_)
+            found.append(SVC("precomputed", indefinite="stationary", loss="hinge", alpha=0.1).fit(K, y).dual_coef_)
     assert np.array_equal(*found)
 
 
@@ -338,7 +338,7 @@ def test_no_worse_than_scikit_learn_on_an_indefinite_matrix():
 @pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
 def test_svr_takes_an_indefinite_matrix(loss):
     K, z = indefinite(), responses()
-    machine = SVR("precomputed", loss=loss).fit(K, z)
+    machine = SVR("precomputed", indefinite="stationary", loss=loss).fit(K, z)
     assert machine.stationary_ and machine.score(K, z) > 0.9
     assert np.array_equal(clone(machine).fit(K, z).predict(K), machine.predict(K))
 
@@ -346,10 +346,12 @@ def test_svr_takes_an_indefinite_matrix(loss):
 def test_small_alpha_is_refused_or_announced():
     K, z = indefinite(), responses()
     with pytest.raises(UnboundedError, match="Take a larger alpha"):
-        SVR("precomputed", alpha=1e-3, loss="squared_epsilon_insensitive").fit(K, z)
+        SVR("precomputed", indefinite="stationary", alpha=1e-3, loss="squared_epsilon_insensitive").fit(K, z)
     with pytest.warns(ConvergenceWarning, match="worse .* than a constant"):
-        SVR("precomputed", alpha=1e-3).fit(K, z)
-    path = SVC("precomputed", alpha=[1e-7, 1.0]).fit(indefinite(size=1e-3), labels()).alpha_path_
+        SVR("precomputed", indefinite="stationary", alpha=1e-3).fit(K, z)
+    path = (
+        SVC("precomputed", indefinite="stationary", alpha=[1e-7, 1.0]).fit(indefinite(size=1e-3), labels()).alpha_path_
+    )
     assert np.isinf(path["score"][0]) and np.isfinite(path["score"][1])
 
 
@@ -361,7 +363,9 @@ def test_repaired_machines_are_those_of_the_repaired_matrix(repair, loss):
     centered = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
     eigenvalues, V = np.linalg.eigh(centered)
     signs = np.where(eigenvalues > 0, 1.0, 0.0 if repair == "clip" else -1.0)
-    by_hand = SVC("precomputed", alpha=0.1, loss=loss).fit((V * (signs * eigenvalues)) @ V.T, y)
+    by_hand = SVC("precomputed", indefinite="stationary", alpha=0.1, loss=loss).fit(
+        (V * (signs * eigenvalues)) @ V.T, y
+    )
     ours = SVC("precomputed", alpha=0.1, loss=loss, indefinite=repair).fit(K, y)
     assert not ours.stationary_ and not by_hand.stationary_
     np.testing.assert_allclose(
@@ -397,24 +401,24 @@ def test_kernels_that_say_so(indefinite_way):
 
 def test_definite_matrices_keep_the_usual_way():
     K, y = definite(), labels()
-    machine = SVC("precomputed").fit(K, y)
+    machine = SVC("precomputed", indefinite="stationary").fit(K, y)
     assert machine.stationary_ is False
     assert SVC(Gaussian()).fit(points(), y).stationary_ is False
     # centred distances are positive although the matrix is not
     distances = -np.sqrt(((points()[:, None] - points()[None]) ** 2).sum(axis=2))
-    assert SVC("precomputed").fit(distances, y).stationary_ is False
+    assert SVC("precomputed", indefinite="stationary").fit(distances, y).stationary_ is False
 
 
 def test_parameters_are_checked():
-    with pytest.raises(ValueError, match="indefinite must be one of 'stationary', 'clip', 'flip', got 'shift'"):
+    with pytest.raises(ValueError, match="indefinite must be one of 'clip', 'flip', 'stationary', got 'shift'"):
         SVC(indefinite="shift").fit(points(), labels())
     with pytest.raises(ValueError, match="n_basis=10 needs a kernel"):
-        SVC("precomputed", n_basis=10, null_space="constant").fit(indefinite(), labels())
+        SVC("precomputed", indefinite="stationary", n_basis=10, null_space="constant").fit(indefinite(), labels())
 
 
 def test_saved_machines_come_back(tmp_path):
     K, y = indefinite(), labels()
-    machine = SVC("precomputed", alpha=1.0).fit(K, y)
+    machine = SVC("precomputed", indefinite="stationary", alpha=1.0).fit(K, y)
     machine.save(tmp_path / "machine.npz")
     loaded = SVC.load(tmp_path / "machine.npz")
     assert loaded.stationary_ is True

@@ -1,9 +1,15 @@
 """How far apart points are: the distance to the nearest other ones."""
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
+from scipy.spatial.distance import cdist
 
 _CHUNK = 2**18
+_NEAR = 0.01
+_TREE_DIMENSIONS = 12
+_BLOCK = 2**24
 
 
 def neighbor_distances(
@@ -34,3 +40,55 @@ def median_spacing(points: np.ndarray, k: int = 1, *, most: int | None = None) -
     distinct = np.unique(points, axis=0)
     stride = 1 if most is None else max(1, len(distinct) // most)
     return float(np.median(neighbor_distances(distinct, k, stride=stride)))
+
+
+def near_groups(X: np.ndarray) -> np.ndarray | None:
+    """The place (n,) of each point, -1 for a place of its own: points coincide that are a hundred times nearer to each
+    other than points are to their nearest distinct neighbour (the median); None if there are none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from seminorm._base.spacing import near_groups
+    >>> near_groups(np.array([[0.0], [1.0], [2.0], [1.001]]))
+    array([-1,  0, -1,  0])
+    """
+    distinct, inverse = np.unique(X, axis=0, return_inverse=True)
+    inverse = inverse.ravel()
+    n = len(distinct)
+    if n < 3:
+        return _places(inverse)
+    if X.shape[1] <= _TREE_DIMENSIONS:
+        tree = cKDTree(distinct)
+        reach = _NEAR * float(np.median(tree.query(distinct, k=[2])[0]))
+        pairs = tree.query_pairs(reach, output_type="ndarray")
+    else:
+        pairs = _near_pairs(distinct)
+    if len(pairs):
+        graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n, n))
+        inverse = connected_components(graph, directed=False)[1][inverse]
+    return _places(inverse)
+
+
+def _near_pairs(points: np.ndarray) -> np.ndarray:
+    """Pairs of points much nearer than usual, where trees do not help."""
+    n, step = len(points), max(1, _BLOCK // len(points))
+    nearest, found = np.empty(n), []
+    for start in range(0, n, step):
+        rows = np.arange(start, min(start + step, n))
+        distances = cdist(points[rows], points)
+        distances[np.arange(len(rows)), rows] = np.inf
+        nearest[rows] = distances.min(axis=1)
+        found.append((rows, np.argmin(distances, axis=1)))
+    near = nearest <= _NEAR * np.median(nearest)
+    partner = np.concatenate([columns for _, columns in found])
+    return np.column_stack([np.flatnonzero(near), partner[near]])
+
+
+def _places(labels: np.ndarray) -> np.ndarray | None:
+    """Numbers of the labels that occur more than once, -1 for the others; None if there are none."""
+    counts = np.bincount(labels)
+    if counts.max() < 2:
+        return None
+    number = np.where(counts > 1, np.cumsum(counts > 1) - 1, -1)
+    return number[labels]

@@ -7,15 +7,16 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self, overload
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._base.memory import require_memory
 from .._base.saving import load_npz, save_npz
 from ..functions import Expansion, Functional
 from ..kernels import Kernel, NegativeDistance, ThinPlate
-from ..nullspace import NullSpace, Polynomials, identifiable
+from ..nullspace import NullSpace, Polynomials
 from ..solvers.margin.machines import ProjectedKernel
+from .settling import has_open_scale, named_kernel, typical_distance, with_scale
 
 PRECOMPUTED = "precomputed"
 _ASYMMETRY = 1e-8
@@ -78,6 +79,10 @@ class KernelMachine(BaseEstimator):
 
     # -- input -----------------------------------------------------------------------------------------------------
 
+    def _names(self) -> Any:
+        """Names of the columns of X, if it had any."""
+        return getattr(self, "feature_names_in_", None)
+
     def _is_given(self) -> bool:
         """Whether X is a matrix of kernel values (or distances) to the training points."""
         return isinstance(self.kernel, str) and self.kernel in self._matrices
@@ -100,13 +105,10 @@ class KernelMachine(BaseEstimator):
         return checked
 
     def _settle_kernel(self, X):
-        if isinstance(self.kernel, str):
-            names = ", ".join(map(repr, self._matrices))
-            raise ValueError(
-                f"kernel must be a kernel of seminorm.kernels, {names}, or None for NegativeDistance(), got "
-                f"{self.kernel!r}."
-            )
-        return kernel_for(NegativeDistance() if self.kernel is None else self.kernel, X)
+        kernel = kernel_for(NegativeDistance() if self.kernel is None else self.kernel, X, names=self._names())
+        if has_open_scale(kernel):
+            return with_scale(kernel, typical_distance(kernel, X)).for_dimension(X.shape[1])
+        return kernel
 
     def _refuse_bad_matrix(self, X):
         if X.shape[0] != X.shape[1]:
@@ -145,10 +147,9 @@ class KernelMachine(BaseEstimator):
         return np.array(X) if self._is_given() else self.kernel_(X)
 
     def _null_matrix(self, X) -> tuple[np.ndarray, float]:
-        """The fitted null space at X, and the tolerance for its rank; warns if it is rank-deficient."""
+        """The fitted null space at X, and the tolerance for its rank."""
         assert self.null_space_ is not None
         P = self.null_space_(X)
-        identifiable(self.null_space_, P)  # warns
         return P, self.null_space_.resolution
 
     def _beside_polynomials(self, X, degree: int) -> ProjectedKernel:
@@ -264,18 +265,19 @@ def _plain(value):
     return value
 
 
-def kernel_for(kernel: Kernel | None, X: Any) -> Kernel:
-    """The kernel settled for the dimension of X; left out, the thin plate.
+def kernel_for(kernel: Any, X: Any, least: int | None = None, names: Any = None) -> Kernel:
+    """The kernel settled for the dimension of X (unless its scale is still open); left out, the thin plate.
 
-    In more than ten dimensions with fewer than two points for each of the d + 1 free functions of the thin plate, the
-    default is ``NegativeDistance()``, which leaves only the constant free.
+    In more than ten dimensions with fewer than two points for each of the d + 1 free functions of the thin plate (in
+    any dimension if parts of X have ``least`` points and these are too few), the default is ``NegativeDistance()``,
+    which leaves only the constant free.
     """
     d = X.shape[1]
-    if kernel is not None and not isinstance(kernel, Kernel):
-        raise ValueError(f"kernel must be a kernel of seminorm.kernels such as ThinPlate(), got {kernel!r}.")
     if kernel is not None:
-        return clone(kernel).for_dimension(d)
+        kernel = named_kernel(kernel, names)
+        return kernel if has_open_scale(kernel) else kernel.for_dimension(d)
     few = d > _LOW_DIMENSION and len(np.unique(X, axis=0)) < 2 * (d + 1)
+    few = few or (least is not None and least < 2 * (d + 1) and least < X.shape[0])
     return NegativeDistance() if few else ThinPlate()
 
 

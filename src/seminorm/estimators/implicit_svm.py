@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
@@ -16,11 +17,13 @@ from ..fields.margin import fit_margin_field
 from ..functions import Expansion
 from ..kernels import Kernel, Polyharmonic
 from ..losses import HardMargin, Hinge, Loss, PerPoint, SquaredHinge
+from ..nullspace import null_space_for
 from ..solvers.margin.path import SMALLEST_LOSS
 from ..solvers.margin.problem import EMPTY_PATH
 from ..solvers.margin.separation import InseparableError
 from .base import kernel_for
-from .margin import MarginMachine, Problem
+from .margin import MarginMachine
+from .trials import Rules, TrainingSet, MachineTrial
 
 ENGINES = ("auto", "exact", "field")
 _LOSSES: dict[str, type[Loss]] = {"squared_hinge": SquaredHinge, "hinge": Hinge}
@@ -242,39 +245,41 @@ class ImplicitSVM(ClassifierMixin, MarginMachine):
             raise ValueError(f"margin='hard' cannot be met: {error}") from None
         self.n_iter_ = max(self.n_iter_, 1)
 
-    def _inspect(self, Phi: np.ndarray, P: np.ndarray) -> None:
-        if self._is_indefinite(Phi, P):
+    def _errors(self, values: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
+        return 0.0, 0.0  # the machine is never a stationary point
+
+    def _adopt(self, trial: MachineTrial) -> None:
+        if trial.is_indefinite:
             raise ValueError(
                 "the kernel matrix must be positive definite beside the null space, and has negative eigenvalues: use "
                 "another kernel, or seminorm.invariance.DefiniteRepair to repair it."
             )
+        super()._adopt(trial)
 
-    def _errors(self, values: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
-        return 0.0, 0.0  # the machine is never a stationary point
+    def _trained(self, data: TrainingSet, y: np.ndarray, null_columns, rules: Rules) -> MachineTrial:
+        if len(data) <= _CHOOSE_ON or rules.fixed is not None:
+            return super()._trained(data, y, null_columns, rules)
+        alpha, path = self._alpha_of_sample(data, y, null_columns, rules)
+        trial = super()._trained(data, y, null_columns, replace(rules, alphas=np.array(alpha)))
+        trial.fits = [replace(fit, path=path) for fit in trial.fits]
+        return trial
 
-    def _choose(self, X, Phi, P, problem: Problem, weights, basis, alphas):
-        if len(weights) > _CHOOSE_ON and (alphas is None or alphas.ndim):
-            return self._alpha_of_sample(X, P, problem[1], weights)
-        return super()._choose(X, Phi, P, problem, weights, basis, alphas)
+    def _part(self, data: TrainingSet, y: np.ndarray, rules: Rules) -> np.ndarray | None:
+        return None
 
-    def _alpha_of_sample(self, X, P, labels, weights) -> tuple[float, dict]:
+    def _alpha_of_sample(self, data: TrainingSet, labels, null_columns, rules: Rules) -> tuple[float, dict]:
         """Alpha for all points, chosen on a sample that has each label in proportion, and the path."""
-        n, rng, given = len(labels), np.random.default_rng(0), self._given_alpha()
+        n, rng, given = len(labels), np.random.default_rng(0), rules.alphas
         share = min(1.0, _CHOOSE_ON / n)
         parts = [rng.permutation(np.flatnonzero(labels == label)) for label in (-1, 0, 1)]
         sample = np.sort(np.concatenate([part[: int(np.ceil(share * len(part)))] for part in parts]))
         factor = n / len(sample)
-        points = X[np.ix_(sample, sample)] if self._is_given() else X[sample]
-        Phi, P, weights, basis = self._gram(points), P[sample], weights[sample], self._basis(points)
-        problem = np.arange(len(sample)), labels[sample]
-        candidates = None if given is None else given / factor
-        alpha, path = super()._choose(points, Phi, P, problem, weights, basis, candidates)
-        if path is None:
-            machine = self._machine(Phi, P, basis)
-            fit = self._problem(machine, problem[1], weights).fit(alpha, self._rule)
-            alpha, path = fit.alpha, fit.path
-            if np.isnan(alpha):  # the null space alone suffices for the sample, but perhaps not for all
-                return float(machine.scale if given is None else given.max()), path
+        small = replace(rules, alphas=None if given is None else given / factor)
+        columns = None if null_columns is None else null_columns[sample]
+        trial = super()._trained(data.part(sample), labels[sample], columns, small)
+        alpha, path = trial.alphas[0], trial.fits[0].path
+        if np.isnan(alpha):  # the null space alone suffices for the sample, but perhaps not for all
+            return float(trial.problems[0].machine.scale if given is None else given.max()), path
         return alpha * factor, {**path, "alpha": path["alpha"] * factor}
 
     # -- fields ----------------------------------------------------------------------------------------------------
@@ -282,10 +287,12 @@ class ImplicitSVM(ClassifierMixin, MarginMachine):
     def _train_field(self, X, y, weights, rows) -> None:
         self._kind, self._own_columns = "free", False
         given, self.alpha_path_ = self._given_alpha(), EMPTY_PATH
-        P = self._prepare(X, None)
+        data = TrainingSet(X, weights, self._problems(y))
+        self.kernel_ = self._settle_kernel(X)
+        self.null_space_ = null_space_for(self.null_space, self.kernel_, X)
         if given is None or given.ndim:
             with threads.suited_to(_CHOOSE_ON):
-                alpha, self.alpha_path_ = self._alpha_of_sample(X, P, y, weights)
+                alpha, self.alpha_path_ = self._alpha_of_sample(data, y, None, self._rules(lambda alpha: None))
         else:
             alpha = float(given)
         self.alpha_, order = alpha, self.kernel_.order

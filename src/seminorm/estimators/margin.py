@@ -1,7 +1,8 @@
 """What the margin machines share: weights, null spaces, indefinite matrices, the choice of alpha, and training."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,47 +11,52 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_random_state
 
 from .._base import blas as threads
+from .._base.progress import Progress
+from .._base.spacing import near_groups
 from .._base.warnings import warn_user
 from ..kernels import Kernel
 from ..losses import Loss
-from ..nullspace import NullSpace, Polynomials, null_space_for
-from ..solvers.margin.indefinite import UnboundedError, is_definite
-from ..solvers.margin.machines import Coefficients, DenseMachine, FreeMachine, Machine, RepairedMachine
-from ..solvers.margin.path import AlphaRule, cross_validate
-from ..solvers.margin.problem import MarginFit, MarginProblem
+from ..nullspace import NullSpace, Polynomials, identifiable, independent_columns, null_space_for
+from ..nullspace.spaces import warn_off_span
+from ..solvers.margin.path import AlphaRule
 from .base import KernelMachine, Terms, alphas_of, kernel_for
+from .settling import METRICS, choose_scale, has_open_scale, standardized, warn_of_units, with_column_numbers
+from .trials import WHOLE, Proposal, Problem, Rules, TrainingSet, MachineTrial, best_of
 
-NAMED_NULL_SPACES = ("auto", "zero", "constant")
-WAYS_WITH_INDEFINITE = ("stationary", "clip", "flip")
+NAMED_NULL_SPACES = ("auto", "zero", "constant", "soft")
+WAYS_WITH_INDEFINITE = ("clip", "flip", "stationary")
 FOLDS = 5
 _TOLERANCE = 1e-13
-
-Problem = tuple[np.ndarray, np.ndarray]  # points, and their targets
+_CHOOSE_ON = 1200  # points on which kernels and null spaces are compared
+_MANY = 1600  # from here on
 
 
 class MarginMachine(KernelMachine, ABC):
     """Base of SVC, SVR and ImplicitSVM: everything but the loss and the problems.
 
-    ``_kind`` says what is free: "free" (the whole null space), "constant" or "zero" [Walder and Chapelle 2007, 6.2].
+    ``_kind`` says what is free: "free" (the whole null space), "soft" (the constant, and the rest at a price),
+    "constant" or "zero" [Walder and Chapelle 2007, 6.2].
     """
 
     alpha: Any
     criterion: str
     null_space: Any
     max_iter: int
-    indefinite: str = "stationary"
+    indefinite: str = "clip"
     n_basis: int | None = None
     random_state: Any = None
+    verbose: bool = False
 
     _state = "_kind", "_own_columns"
+    _own_columns = False
     _copies = 3
     _criteria: tuple[str, ...] = ("loo", "cv")
     _rule: ClassVar[AlphaRule]
     stationary_ = False
+    _span_: np.ndarray | None = None  # what the training points determine of the null space, if not everything
     alpha_: float | np.ndarray
     alpha_path_: dict[str, np.ndarray] | list[dict[str, np.ndarray]]
     n_iter_: int
-    _matrix_is_indefinite = False
 
     # -- what an estimator says --------------------------------------------------------------------------------------
 
@@ -75,18 +81,29 @@ class MarginMachine(KernelMachine, ABC):
     def _errors(self, values: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
         """The error on the training points, and that of the best constant."""
 
+    def _judge(self, y: np.ndarray, data: TrainingSet, trial: MachineTrial) -> None:
+        """What leave-one-out values tell of the trained machines; nothing unless a class says so."""
+
     # -- parameters ------------------------------------------------------------------------------------------------
 
     def _check_common_parameters(self) -> None:
         self._check_alpha()
         self._check_choice("criterion", self._criteria)
         self._check_choice("indefinite", WAYS_WITH_INDEFINITE)
+        if hasattr(self, "metric"):
+            self._check_choice("metric", METRICS)
         if self.n_basis is not None and not (isinstance(self.n_basis, (int, np.integer)) and self.n_basis > 0):
             raise ValueError(f"n_basis must be a positive integer or None, got {self.n_basis!r}.")
+        if self.n_basis is not None and not (isinstance(self.null_space, str) and self.null_space in NAMED_NULL_SPACES):
+            raise ValueError(
+                f"n_basis={self.n_basis!r} goes with null_space='constant' or 'zero', which expand on all points "
+                f"otherwise, and null_space is {self.null_space!r}: leave one of them out."
+            )
 
-    def _check_choice(self, name: str, choices: Iterable[str]) -> None:
-        if getattr(self, name) not in choices:
-            raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {getattr(self, name)!r}.")
+    def _check_choice(self, name: str, choices: Iterable[Any]) -> None:
+        value = getattr(self, name, None)
+        if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
+            raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}.")
 
     def _check_alpha(self) -> None:
         if isinstance(self.alpha, str):
@@ -104,7 +121,10 @@ class MarginMachine(KernelMachine, ABC):
         """A number, candidates, or None for a choice along a path."""
         return None if isinstance(self.alpha, str) else np.asarray(self.alpha, dtype=float)
 
-    # -- matrices --------------------------------------------------------------------------------------------------
+    def _is_automatic(self) -> bool:
+        return isinstance(self.null_space, str) and self.null_space == "auto"
+
+    # -- samples ---------------------------------------------------------------------------------------------------
 
     def _merge(self, X, y, weights, null_columns):
         """Leave out samples of weight zero, and add up the weights of samples that agree in point and target.
@@ -114,154 +134,193 @@ class MarginMachine(KernelMachine, ABC):
         if null_columns is not None:
             null_columns = _columns(null_columns, X.shape[0])
         if not self._is_given():
-            rows, weights = distinct_samples(X, y, weights)
-            return X[rows], y[rows], weights, rows, null_columns
+            further = y[:, None] if null_columns is None else np.column_stack([y, null_columns])
+            rows, weights = distinct_samples(X, further, weights)
+            return X[rows], y[rows], weights, rows, None if null_columns is None else null_columns[rows]
         rows = _weighted_rows(weights)
         columns = None if null_columns is None else null_columns[rows]
         return X[np.ix_(rows, rows)], y[rows], weights[rows], rows, columns
 
-    def _settle_kernel(self, X) -> Kernel:
-        return kernel_for(self.kernel, X)
+    # -- candidates --------------------------------------------------------------------------------------------------
 
-    def _prepare(self, X, null_columns) -> np.ndarray:
-        """Settle kernel and null space on the training points; returns the null-space matrix."""
+    def _settle_kernel(self, X) -> Kernel:
+        return kernel_for(self.kernel, X, names=self._names())
+
+    def _kernels(self, X, weights) -> list[Kernel | None]:
+        """The kernels to be tried; the first is preferred. Their metric is set."""
         if self._is_given():
-            self._own_columns = null_columns is not None
-            if not (isinstance(self.null_space, str) and self.null_space in NAMED_NULL_SPACES):
+            return [None]
+        return [self._settle_kernel(X)]
+
+    def _candidate(self, kernel: Kernel | None, free: str, X, y, null_columns) -> Proposal:
+        """A kernel and what is free with it: the null space settled on the training points, and its matrix."""
+        named = isinstance(self.null_space, str) and self.null_space in NAMED_NULL_SPACES
+        if kernel is None:
+            if not named:
                 raise ValueError(
                     "null_space cannot be evaluated with kernel='precomputed': give its columns as null_columns."
                 )
-            self.kernel_, self.null_space_, self._tolerance = None, None, _TOLERANCE
-            return np.ones((X.shape[0], 1)) if null_columns is None else _columns(null_columns, X.shape[0])
+            P = np.ones((X.shape[0], 1)) if null_columns is None else null_columns
+            return Proposal(None, free, None, P, _TOLERANCE)
+        space: NullSpace
+        if named:
+            space = Polynomials(max(kernel.null_degree, 0 if free in WHOLE else -1)).fit(X)
+        else:
+            space = null_space_for(with_column_numbers(self.null_space, self._names()), kernel, X, y)
+        P = space.training_matrix(X, y)
+        if not named:
+            identifiable(space, P)  # warns
         if null_columns is not None:
-            raise ValueError(
-                "null_columns goes with kernel='precomputed': name your features by null_space=Features(...) otherwise."
-            )
-        self.kernel_ = self._settle_kernel(X)
-        self.null_space_ = _space_of(self.null_space, self.kernel_, X)
-        P, self._tolerance = self._null_matrix(X)
-        return P
+            P = np.hstack([P, null_columns])
+        return Proposal(kernel, free, space, P, space.resolution)
 
-    def _refuse_too_few(self, P: np.ndarray) -> None:
-        if self._kind != "free" and len(P) <= P.shape[1]:
-            raise ValueError(
-                f"X has n_samples={len(P)} distinct points, no more than the {P.shape[1]} functions that the "
-                "coefficients must annihilate: nothing is left for the kernel. Use a kernel of lower order "
-                "(NegativeDistance, Gaussian), or more points."
-            )
+    def _what_is_free(self, P: np.ndarray, problems: list[Problem]) -> list[str]:
+        """What may be left free; the first is preferred."""
+        named = isinstance(self.null_space, str) and self.null_space in ("zero", "constant", "soft")
+        if self.n_basis is not None and self._is_automatic():
+            return ["constant"]
+        return [self.null_space] if named else ["free"]
 
-    def _inspect(self, Phi: np.ndarray, P: np.ndarray) -> None:
-        self._matrix_is_indefinite = self._is_indefinite(Phi, P)
-        self.stationary_ = self._matrix_is_indefinite and self.indefinite == "stationary"
+    def _candidates(self, kernels: list[Kernel | None], data: TrainingSet, y, null_columns) -> list[Proposal]:
+        found = []
+        for kernel in kernels:
+            whole = self._candidate(kernel, "free", data.X, y, null_columns)
+            for free in self._what_is_free(whole.P, data.problems):
+                candidate = whole if free == "free" else self._candidate(kernel, free, data.X, y, null_columns)
+                found.append(self._allowed(replace(candidate, free=free), data))
+        return found
 
-    def _is_indefinite(self, Phi: np.ndarray, P: np.ndarray) -> bool:
-        """Whether the kernel matrix has negative eigenvalues beside the null space; only asked where it may."""
-        if not (self._is_given() or getattr(self.kernel_, "is_indefinite", False)):
-            return False
-        if is_definite(FreeMachine(np.array(Phi), P, self._tolerance).K, overwrite=True):
-            return False
-        if self.n_basis is not None:
-            raise ValueError(
-                f"n_basis={self.n_basis!r} needs a kernel that is positive definite beside the null space, and this "
-                "matrix has negative eigenvalues: leave n_basis out."
-            )
-        return True
+    def _allowed(self, candidate: Proposal, data: TrainingSet) -> Proposal:
+        """The candidate, or a softer one where a problem has too few points for it."""
+        p, least = candidate.P.shape[1], min(len(points) for points, _ in data.problems)
+        if self.criterion == "cv" and (self._given_alpha() is None or self._given_alpha().ndim):  # type: ignore[union-attr]
+            least -= -(-least // FOLDS)
+        if candidate.free == "soft" or least > p:
+            return candidate
+        if candidate.free == "free" and p > 1 and candidate.kernel is not None:
+            if not (self._is_automatic() or p <= 1):
+                warn_user(
+                    f"a training set (of all points, a pair of classes or a fold) has {least} distinct points, no more "
+                    f"than the {p} free functions, which would fit anything: they are penalised (null_space='soft')."
+                )
+            return replace(candidate, free="soft")
+        if candidate.free == "free":
+            return candidate
+        raise ValueError(
+            f"X has n_samples={least} distinct points, no more than the {p} functions that the coefficients must "
+            "annihilate: nothing is left for the kernel. Use a kernel of lower order (NegativeDistance, Gaussian), or "
+            "more points."
+        )
 
-    def _machine(self, Phi: np.ndarray, P: np.ndarray, basis: np.ndarray | None = None) -> Machine:
-        free = P if self._kind == "free" else np.ones((len(Phi), 1 if self._kind == "constant" else 0))
-        if self._matrix_is_indefinite:  # annihilating polynomials gains nothing for a kernel that stays indefinite
-            if self.stationary_:
-                return FreeMachine(Phi, free, self._tolerance, indefinite=True)
-            return RepairedMachine(Phi, free, self._tolerance, self.indefinite)
-        if self._kind == "free":
-            return FreeMachine(Phi, P, self._tolerance)
-        if not P.shape[1] and basis is None:  # a positive definite kernel: nothing to annihilate
-            return FreeMachine(Phi, free, self._tolerance)
-        return DenseMachine(Phi, P, free, basis, self._tolerance)
-
-    def _basis(self, X) -> np.ndarray | None:
+    def _basis(self, candidate: Proposal, data: TrainingSet) -> np.ndarray | None:
         """Points of a dense expansion: distinct ones, at random if there are to be fewer; None for all."""
-        if self._kind == "free":
+        if candidate.free in WHOLE:
             return None
-        n = X.shape[0]
-        distinct = np.arange(n)
-        if not self._is_given() and not hasattr(X, "tocsr"):
-            distinct = np.sort(np.unique(X, axis=0, return_index=True)[1])
+        n, distinct = len(data), np.arange(len(data))
+        if not self._is_given() and not hasattr(data.X, "tocsr"):
+            distinct = np.sort(np.unique(data.X, axis=0, return_index=True)[1])
+        if self.n_basis is not None and self.n_basis <= candidate.P.shape[1]:
+            raise ValueError(
+                f"n_basis={self.n_basis!r} must exceed the {candidate.P.shape[1]} functions that the coefficients "
+                "annihilate: with fewer points nothing is left for the kernel."
+            )
         if self.n_basis is not None and self.n_basis < len(distinct):
             return np.sort(check_random_state(self.random_state).choice(distinct, self.n_basis, replace=False))
         return None if len(distinct) == n else distinct
 
-    def _what_is_free(self, P: np.ndarray, problems: list[Problem]) -> str:
-        named = isinstance(self.null_space, str) and self.null_space in ("zero", "constant")
-        return self.null_space if named else "free"
-
     # -- training --------------------------------------------------------------------------------------------------
+
+    def _rules(self, watch) -> Rules:
+        return Rules(
+            self._loss, self._rule, self.criterion, self._folds, self._given_alpha(), self.max_iter, self.indefinite,
+            watch,
+        )  # fmt: skip
 
     def _train(self, X, y: np.ndarray, weights: np.ndarray, rows: np.ndarray, null_columns) -> None:
         """Train on merged samples; ``rows`` are their rows of the user's X."""
-        with threads.suited_to(X.shape[0]):
-            P = self._prepare(X, null_columns)
-            problems = self._problems(y)
-            self._kind = self._what_is_free(P, problems)
-            self._refuse_too_few(P)
-            Phi = self._gram(X)
-            self._inspect(Phi, P)
-            basis = self._basis(X)
-            alphas = self._given_alpha()
-            choices = [self._choose(X, Phi, P, problem, weights, basis, alphas) for problem in problems]
-            fits, coefficients = self._fit_problems(Phi, P, problems, weights, basis, [alpha for alpha, _ in choices])
-        for fit, (points, targets) in zip(fits, problems, strict=True):
-            self._warn_if_useless(*self._errors(fit.values, targets, weights[points]))
-        dual = np.zeros((X.shape[0], len(fits)))
-        for k, (found, (points, _)) in enumerate(zip(coefficients, problems, strict=True)):
-            dual[points[found.points], k] = found.dual
-        self._keep_support(X, dual, np.column_stack([found.null for found in coefficients]), rows)
-        self.n_iter_ = sum(fit.iterations for fit in fits)
-        alphas = np.array([fit.alpha for fit in fits])
-        paths = [fit.path if path is None else path for fit, (_, path) in zip(fits, choices, strict=True)]
-        self.alpha_, self.alpha_path_ = (float(alphas[0]), paths[0]) if len(fits) == 1 else (alphas, paths)
+        groups = None if self._is_given() or hasattr(X, "tocsr") else near_groups(X)
+        data = TrainingSet(X, weights, self._problems(y), self._is_given(), groups)
+        self._own_columns = null_columns is not None
+        if not self._is_given() and getattr(self, "metric", None) is None:
+            warn_of_units(self.kernel, X)
+        with threads.suited_to(len(data)), Progress(self.verbose, type(self).__name__) as progress:
+            trial = self._trained(data, y, null_columns, self._rules(progress.step))
+            self._adopt(trial)
+            for fit, (points, targets) in zip(trial.fits, data.problems, strict=True):
+                self._warn_if_useless(*self._errors(fit.values, targets, weights[points]))
+            null = np.column_stack([found.null for found in trial.coefficients])
+            self._keep_support(X, trial.dual(), null, rows)
+            self._judge(y, data, trial)
+        self.n_iter_ = sum(fit.iterations for fit in trial.fits)
+        alphas, paths = np.array(trial.alphas), [fit.path for fit in trial.fits]
+        self.alpha_, self.alpha_path_ = (float(alphas[0]), paths[0]) if len(paths) == 1 else (alphas, paths)
 
-    def _fit_problems(
-        self, Phi, P, problems: list[Problem], weights, basis, alphas
-    ) -> tuple[list[MarginFit], list[Coefficients]]:
-        """Machines of all problems; they share their matrices if each has all points."""
-        shared = self._machine(Phi, P, basis) if all(len(points) == len(Phi) for points, _ in problems) else None
-        fits = []
-        for (points, targets), alpha in zip(problems, alphas, strict=True):
-            machine = shared
-            if machine is None:
-                machine = self._machine(Phi[np.ix_(points, points)], P[points], _within(basis, points))
-            try:
-                fits.append(self._problem(machine, targets, weights[points]).fit(alpha, self._rule))
-            except UnboundedError as error:
-                raise UnboundedError(f"{error} (The latter is indefinite='clip'.)") from None
-        if shared is not None:
-            return fits, shared.expand_many([fit.parts for fit in fits])
-        return fits, [fit.coefficients for fit in fits]
+    def _trained(self, data: TrainingSet, y: np.ndarray, null_columns, rules: Rules) -> MachineTrial:
+        """The trial that is best by what was left out, trained on all points."""
+        part = self._part(data, y, rules)
+        small = data if part is None else data.part(part)
+        small_y, columns = (y, null_columns) if part is None else (y[part], _rows_of(null_columns, part))
+        kernels = self._kernels_by_evidence(small, small_y, columns, rules)
+        candidates = self._candidates(kernels, small, small_y, columns)
+        if part is None:
+            trials = [MachineTrial(c, data, rules, self._basis(c, data)) for c in candidates]
+            return best_of(trials) if len(trials) > 1 else _only(trials[0])
+        near = None
+        if len(candidates) > 1 or rules.alphas is None:
+            best = best_of([MachineTrial(c, small, rules, self._basis(c, small)) for c in candidates])
+            chosen, near = best.candidate, best.alphas
+        else:
+            chosen = candidates[0]
+        whole = replace(self._candidate(chosen.kernel, chosen.free, data.X, y, null_columns), free=chosen.free)
+        trial = MachineTrial(whole, data, rules, self._basis(whole, data))
+        return _only(trial, near if rules.alphas is None else None)
 
-    def _problem(self, machine: Machine, targets: np.ndarray, weights: np.ndarray) -> MarginProblem:
-        return MarginProblem(machine, self._loss(targets), weights, self.max_iter)
+    def _part(self, data: TrainingSet, y: np.ndarray, rules: Rules) -> np.ndarray | None:
+        """Points on which to compare kernels and null spaces where all would take long: each label in proportion."""
+        n = len(data)
+        if n < _MANY or rules.criterion != "loo" or any(len(points) < n for points, _ in data.problems):
+            return None
+        rng, labels = np.random.default_rng(0), y
+        if len(np.unique(y)) > n // 20:
+            labels = np.zeros(n)
+        parts = []
+        for label in np.unique(labels):
+            members = rng.permutation(np.flatnonzero(labels == label))
+            parts.append(members[: max(int(np.ceil(_CHOOSE_ON * len(members) / n)), min(len(members), 20))])
+        return np.sort(np.concatenate(parts))
 
-    def _choose(self, X, Phi, P, problem: Problem, weights, basis, alphas) -> tuple[Any, dict | None]:
-        """The alpha, the candidates or None of a problem, and the path if cross-validation has chosen already."""
-        if self.criterion == "loo" or (alphas is not None and alphas.ndim == 0):
-            return alphas, None
-        points, targets = problem
+    def _kernels_by_evidence(self, data: TrainingSet, y, null_columns, rules: Rules) -> list[Kernel | None]:
+        """The kernels to be tried, with their scales and metric chosen by what was left out."""
+        kernels = self._kernels(data.X, data.weights)
+        if self._is_given():
+            return kernels
 
-        def paths(train: np.ndarray, candidates: np.ndarray | None) -> tuple[np.ndarray, Iterator]:
-            inner = points[train]
-            machine = self._machine(Phi[np.ix_(inner, inner)], P[inner], _within(basis, inner))
-            candidates = self._rule.alphas(machine.scale) if candidates is None else candidates
-            return candidates, self._problem(machine, targets[train], weights[inner]).path(candidates)
+        def score(kernel: Kernel) -> float:
+            candidate = self._candidates([kernel], data, y, null_columns)[0]
+            trial = MachineTrial(candidate, data, rules, self._basis(candidate, data))
+            return _only(trial).score
 
-        def values(fit: MarginFit, train: np.ndarray, test: np.ndarray) -> np.ndarray:
-            found, outer = fit.coefficients, points[test]
-            null = P[outer] @ found.null if self._kind == "free" else np.full(len(outer), found.null.sum())
-            return Phi[np.ix_(outer, points[train][found.points])] @ found.dual + null
+        metric = getattr(self, "metric", None)
+        first = kernels[0]
+        assert first is not None
+        if metric == "auto":
+            open_ = standardized(first, data.X, data.weights)
+            one, other = (score(choose_scale(k, data.X, score)) for k in (first, open_))
+            metric = "standardize" if other < one else None
+        if metric == "standardize":
+            kernels = [standardized(kernel, data.X, data.weights) for kernel in kernels if kernel is not None]
+        self.metric_ = metric
+        return [choose_scale(k, data.X, score) if k is not None and has_open_scale(k) else k for k in kernels]
 
-        return cross_validate(
-            self._folds(targets), paths, values, self._loss(targets), weights[points], self._rule, alphas
-        )
+    def _adopt(self, trial: MachineTrial) -> None:
+        if trial.is_indefinite and self.n_basis is not None:
+            raise ValueError(
+                f"n_basis={self.n_basis!r} needs a kernel that is positive definite beside the null space, and this "
+                "matrix has negative eigenvalues: leave n_basis out."
+            )
+        candidate = trial.candidate
+        self.kernel_, self.null_space_, self._kind = candidate.kernel, candidate.null_space, candidate.free
+        self.stationary_ = trial.stationary
 
     def _warn_if_useless(self, error: float, without: float) -> None:
         """A stationary point may be worse than no kernel at all, if alpha is too small for it."""
@@ -279,12 +338,14 @@ class MarginMachine(KernelMachine, ABC):
         """Keep the support: ``dual`` (n, k) and ``null`` (p, k); ``rows`` are the rows of the user's X."""
         support = np.flatnonzero(np.abs(dual).sum(axis=1) > 0)
         self.support_ = rows[support]
-        self.dual_coef_, self.null_coef_ = dual[support].T, null.T
+        self.dual_coef_, self.null_coef_, self._span_ = dual[support].T, null.T, None
         if self._is_given():
             self.support_vectors_ = np.empty((0, 0))
             return
         self.support_vectors_ = X[support]
-        if self._kind != "free":
+        if self._kind in WHOLE and self.null_space_ is not None:
+            self._span_ = independent_columns(self.null_space_(X), self.null_space_.resolution)
+        if self._kind not in WHOLE:
             self.null_space_ = Polynomials(0 if self._kind == "constant" else -1).fit(X)
 
     def _terms(self) -> Terms:
@@ -293,12 +354,17 @@ class MarginMachine(KernelMachine, ABC):
     def _margin_values(self, X, null_columns=None) -> np.ndarray:
         """Decision values at X, (n, k)."""
         X = self._check_points(X)
-        if not self._is_given():
-            return self._values(X)
-        if self._kind == "free" and self._own_columns and null_columns is None:
+        columns = None if null_columns is None else _columns(null_columns, X.shape[0])
+        if self._kind in WHOLE and self._own_columns and columns is None:
             raise ValueError("null_columns were given to fit: give those of these points, too.")
-        columns = np.ones((len(X), 1)) if null_columns is None else _columns(null_columns, len(X))
-        if self._kind != "free":
+        if columns is not None and not self._own_columns:
+            raise ValueError("null_columns were not given to fit: leave them out, or train with them.")
+        if not self._is_given():
+            if self._span_ is not None and self.null_space_ is not None:
+                warn_off_span(self.null_space_(X), self._span_)
+            return self._values_beside(X, columns)
+        columns = np.ones((len(X), 1)) if columns is None else columns
+        if self._kind not in WHOLE:
             columns = columns[:, :0] if self._kind == "zero" else np.ones((len(X), 1))
         if columns.shape[1] != self.null_coef_.shape[1]:
             raise ValueError(
@@ -306,10 +372,51 @@ class MarginMachine(KernelMachine, ABC):
             )
         return X[:, self.support_] @ self.dual_coef_.T + columns @ self.null_coef_.T
 
+    def _values_beside(self, X, columns: np.ndarray | None) -> np.ndarray:
+        """Values of a kernel's machine: its function of X, and what the user's columns add."""
+        if columns is None or self._kind not in WHOLE:
+            return self._values(X)
+        assert self.null_space_ is not None
+        own = self.null_space_(X)
+        extra = self.null_coef_.shape[1] - own.shape[1]
+        if columns.shape[1] != extra:
+            raise ValueError(f"null_columns must have {extra} columns, as in fit, got {columns.shape[1]}.")
+        values = np.hstack([own, columns]) @ self.null_coef_.T
+        if len(self.support_):
+            values = values + self.kernel_(X, self.support_vectors_) @ self.dual_coef_.T
+        return values
+
+    @property
+    def function_(self):
+        """The functions that training found, as one function with an output for each of them."""
+        if getattr(self, "_own_columns", False) and not self._is_given() and self._kind in WHOLE:
+            raise ValueError(
+                "function_ is a function of X alone, and null_columns were given to fit: use predict, or name the "
+                "features by null_space=Features(...)."
+            )
+        return super().function_
+
+
+def _only(trial: MachineTrial, near: list[float] | None = None) -> MachineTrial:
+    """A trial without rivals."""
+    fixed = trial.rules.fixed
+    alphas = [fixed] if fixed is not None else near
+    known = alphas is not None and np.isfinite(alphas).all()
+    trial.prepare(alphas=[a / 10.0 if fixed is None else a for a in alphas] if known and alphas else None)
+    trial.explore(near)
+    if near is None:
+        trial.refine()
+    return trial
+
+
+def _rows_of(columns: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
+    return None if columns is None else columns[rows]
+
 
 def distinct_samples(X, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Rows that differ in point or target, and the sums of their weights: a weight is the same as repetition."""
     rows = _weighted_rows(weights)
+    y = y[:, None] if y.ndim == 1 else y
     if hasattr(X, "tocsr"):
         _, first, inverse = np.unique(_row_keys(X[rows], y[rows]), return_index=True, return_inverse=True)
     else:
@@ -325,24 +432,12 @@ def _weighted_rows(weights: np.ndarray) -> np.ndarray:
     return rows
 
 
-def _within(basis: np.ndarray | None, points: np.ndarray) -> np.ndarray | None:
-    """Positions, among the given points, of those that belong to the basis."""
-    return None if basis is None else np.flatnonzero(np.isin(points, basis))
-
-
-def _space_of(specification, kernel: Kernel, X) -> NullSpace:
-    """The free or annihilated functions; never less than the constant, the usual bias, unless the user says so."""
-    if isinstance(specification, str) and specification in NAMED_NULL_SPACES:
-        return Polynomials(max(kernel.null_degree, 0) if specification == "auto" else kernel.null_degree).fit(X)
-    return null_space_for(specification, kernel, X)
-
-
 def _row_keys(X, y) -> np.ndarray:
     """One string per row of a sparse matrix and its target: equal rows have equal keys."""
     X = X.sorted_indices()
     parts = zip(X.indptr[:-1], X.indptr[1:], y, strict=True)
     return np.array(
-        [X.indices[i:j].tobytes().hex() + X.data[i:j].tobytes().hex() + repr(float(t)) for i, j, t in parts]
+        [X.indices[i:j].tobytes().hex() + X.data[i:j].tobytes().hex() + t.tobytes().hex() for i, j, t in parts]
     )
 
 

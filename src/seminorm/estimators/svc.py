@@ -6,17 +6,24 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import expit
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
-from ..kernels import Kernel
+from .._base.warnings import warn_user
+from ..kernels import Kernel, NegativeDistance
 from ..losses import CLASSIFICATION, Loss, loss_named
-from ..solvers.margin.path import FEWEST_ERRORS
+from ..solvers.margin.path import SMALLEST_HINGE
 from ..solvers.margin.separation import separates
-from .margin import NAMED_NULL_SPACES, MarginMachine, Problem
+from .base import kernel_for
+from .margin import FOLDS, MarginMachine
+from .probabilities import binary_probabilities, fit_slopes, fit_temperature, multinomial_probabilities
+from .trials import Problem, TrainingSet, MachineTrial
+
+_FEW = 40  # with fewer points per free function, a machine that is orthogonal to them is tried, too
 
 
 class SVC(ClassifierMixin, MarginMachine):
@@ -108,13 +115,16 @@ class SVC(ClassifierMixin, MarginMachine):
         class_weight: dict | str | None = None,
         random_state: int | np.random.RandomState | None = None,
         max_iter: int = 100,
-        indefinite: str = "stationary",
+        indefinite: str = "clip",
+        metric: str | None = None,
+        verbose: bool = False,
     ):
         self.kernel, self.alpha, self.criterion, self.loss, self.null_space = kernel, alpha, criterion, loss, null_space
         self.multi_class, self.n_basis, self.class_weight = multi_class, n_basis, class_weight
         self.random_state, self.max_iter, self.indefinite = random_state, max_iter, indefinite
+        self.metric, self.verbose = metric, verbose
 
-    _rule = FEWEST_ERRORS
+    _rule = SMALLEST_HINGE
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, null_columns: ArrayLike | None = None
@@ -137,6 +147,7 @@ class SVC(ClassifierMixin, MarginMachine):
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         weights = weights * compute_sample_weight(self.class_weight, y)
         X, labels, weights, rows, null_columns = self._merge(X, labels, weights, null_columns)
+        self._least_points = self._smallest_problem(len(labels), labels)
         if len(np.unique(labels)) < 2:
             raise ValueError(
                 f"y must hold at least two classes (with positive weight), got one class: {self.classes_[labels[:1]]}."
@@ -147,11 +158,7 @@ class SVC(ClassifierMixin, MarginMachine):
     def decision_function(self, X: ArrayLike, null_columns: ArrayLike | None = None) -> np.ndarray:
         """Decision values: (n,) for two classes, otherwise (n, n_classes)."""
         values = self._margin_values(X, null_columns)
-        if len(self.classes_) == 2:
-            return values[:, 0]
-        if self.multi_class == "ovo":
-            return _ovr_decision_function(values < 0, -values, len(self.classes_))
-        return values
+        return values[:, 0] if len(self.classes_) == 2 else self._scores(values)
 
     def predict(self, X: ArrayLike, null_columns: ArrayLike | None = None) -> np.ndarray:
         """The class of each row of X."""
@@ -159,11 +166,36 @@ class SVC(ClassifierMixin, MarginMachine):
         chosen = (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
         return self.classes_[chosen]
 
+    def predict_proba(self, X: ArrayLike, null_columns: ArrayLike | None = None) -> np.ndarray:
+        """Probabilities of the classes (n, n_classes); the most probable one is the class predicted.
+
+        They come from decision values by a link fitted to leave-one-out values of the training points: for two classes
+        1 / (1 + exp(-slope f)) with a slope for each side of the boundary, otherwise the multinomial link of the scores
+        times a factor (``link_coef_``). With ``loss="logistic"`` they are the model's own, 1 / (1 + exp(-f)).
+        """
+        decision = self.decision_function(X, null_columns)
+        own = self.loss == "logistic" and self.multi_class == "ovr"
+        if decision.ndim == 1:
+            return binary_probabilities(decision, np.ones(2) if own else self.link_coef_)
+        if own:
+            odds = expit(decision)
+            return odds / odds.sum(axis=1, keepdims=True)
+        return multinomial_probabilities(decision, float(self.link_coef_[0]))
+
+    def predict_log_proba(self, X: ArrayLike, null_columns: ArrayLike | None = None) -> np.ndarray:
+        """Logarithms of :meth:`predict_proba`."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X, null_columns))
+
     def score(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, null_columns: ArrayLike | None = None
     ) -> float:
         """Share of rows that are classified correctly."""
         return accuracy_score(y, self.predict(X, null_columns), sample_weight=sample_weight)
+
+    def _scores(self, values: np.ndarray) -> np.ndarray:
+        """Scores of several classes from the values of the binary machines."""
+        return _ovr_decision_function(values < 0, -values, len(self.classes_)) if self.multi_class == "ovo" else values
 
     def _loss(self, targets: np.ndarray) -> Loss:
         return loss_named(self.loss, CLASSIFICATION)(targets)
@@ -181,15 +213,68 @@ class SVC(ClassifierMixin, MarginMachine):
             pairs.append((points, np.where(y[points] == first, 1.0, -1.0)))
         return pairs
 
-    def _what_is_free(self, P: np.ndarray, problems: list[Problem]) -> str:
-        kind = super()._what_is_free(P, problems)
-        automatic = isinstance(self.null_space, str) and self.null_space in NAMED_NULL_SPACES
-        if kind == "free" and automatic and not self._is_given() and P.shape[1] > 1:
-            Q = np.linalg.qr(P)[0]
-            if any(separates(Q[points], signs) for points, signs in problems):
-                kind = "constant"
-        self.null_space_used_ = kind
-        return kind
+    def _kernels(self, X, weights) -> list[Kernel | None]:
+        kernels = super()._kernels(X, weights)
+        if self.kernel is not None or not self._is_automatic() or self._given_alpha() is not None:
+            return kernels
+        return kernels if isinstance(kernels[0], NegativeDistance) else [NegativeDistance(), *kernels]
+
+    def _what_is_free(self, P: np.ndarray, problems: list[Problem]) -> list[str]:
+        """Everything, with a price or without, or only the constant: chosen by what is left out."""
+        if not self._is_automatic() or self._is_given() or self.n_basis is not None or P.shape[1] < 2:
+            return super()._what_is_free(P, problems)
+        n = min(len(points) for points, _ in problems)
+        if n <= P.shape[1]:
+            return ["soft"]
+        Q = np.linalg.qr(P)[0]
+        few = n < _FEW * P.shape[1]
+        separable = any(separates(Q[points], signs) for points, signs in problems)
+        given = self._given_alpha()
+        if given is not None and given.ndim == 0 and not few and not separable:
+            return ["free"]
+        return [*([] if separable else ["free"]), "soft", *(["constant"] if few else [])]
+
+    def _settle_kernel(self, X) -> Kernel:
+        """The kernel given, or the default for the smallest of the binary problems."""
+        return kernel_for(self.kernel, X, self._least_points, self._names())
+
+    def _adopt(self, trial: MachineTrial) -> None:
+        super()._adopt(trial)
+        self.null_space_used_ = self._kind
+
+    def _judge(self, y: np.ndarray, data: TrainingSet, trial: MachineTrial) -> None:
+        """Fit the link of the probabilities to leave-one-out values, and warn if these are no better than a guess."""
+        left_out = [np.nan_to_num(fit.left_out) for fit in trial.fits]
+        weights = data.weights
+        if len(self.classes_) == 2:
+            scores = left_out[0]
+            self.link_coef_ = fit_slopes(scores, data.problems[0][1], weights)
+            chosen = (scores > 0).astype(int)
+        else:
+            values = trial.values() if self.multi_class == "ovo" else np.empty((len(data), len(trial.fits)))
+            for k, (points, _) in enumerate(data.problems):
+                values[points, k] = left_out[k]
+            scores = self._scores(values)
+            self.link_coef_ = np.array([fit_temperature(scores, y, weights)])
+            chosen = scores.argmax(axis=1)
+        self.loo_error_ = float(np.average(chosen != y, weights=weights))
+        self._warn_if_guessing(self.loo_error_, np.bincount(y, weights) / weights.sum())
+
+    def _warn_if_guessing(self, error: float, shares: np.ndarray) -> None:
+        if self._given_alpha() is None and error >= 1.0 - shares.max():
+            warn_user(
+                f"the leave-one-out error ({100 * error:.3g} %) is no better than that of always predicting the most "
+                f"frequent class ({100 * (1.0 - shares.max()):.3g} %): these features may not tell the classes apart, "
+                "or they need another kernel, metric or scale of columns."
+            )
+
+    def _smallest_problem(self, n: int, labels: np.ndarray) -> int:
+        """How many points the smallest training set has, of a pair of classes or of a fold."""
+        counts = np.sort(np.bincount(labels))
+        if self.multi_class == "ovo" and len(counts) > 2:
+            n = int(counts[:2].sum())
+        given = self._given_alpha()
+        return n - n // FOLDS if self.criterion == "cv" and (given is None or given.ndim > 0) else n
 
     def _errors(self, values: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
         wrong, smaller = (np.average(side, weights=weights) for side in (values * targets <= 0, targets > 0))

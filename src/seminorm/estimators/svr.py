@@ -77,11 +77,13 @@ class SVR(RegressorMixin, MarginMachine):
         n_basis: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         max_iter: int = 100,
-        indefinite: str = "stationary",
+        indefinite: str = "clip",
+        metric: str | None = None,
+        verbose: bool = False,
     ):
         self.kernel, self.alpha, self.criterion, self.epsilon, self.loss = kernel, alpha, criterion, epsilon, loss
         self.null_space, self.n_basis, self.random_state, self.max_iter = null_space, n_basis, random_state, max_iter
-        self.indefinite = indefinite
+        self.indefinite, self.metric, self.verbose = indefinite, metric, verbose
 
     _rule = SMALLEST_ERROR
 

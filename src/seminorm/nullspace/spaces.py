@@ -22,6 +22,7 @@ from ..kernels.dot_product import checked_features
 from .linear_algebra import independent_columns
 
 _MAX_DIMENSION = 20_000
+_OFF_SPAN = 1e-6
 
 
 class NullSpace(Parametrized):
@@ -54,12 +55,19 @@ class NullSpace(Parametrized):
         return -1
 
     def fit(self, X: Any, y: object = None) -> Self:
-        """Settle what depends on the data; ``y`` is ignored."""
+        """Settle what depends on the data; most spaces ignore ``y``."""
         return self
 
     def __call__(self, X: Any) -> np.ndarray:
         """Basis functions at X, shape (n, p)."""
         return self.derivative(X, 0)
+
+    def training_matrix(self, X: Any, y: object = None) -> np.ndarray:
+        """Basis functions at the points and targets that the space was fitted on, for training a machine beside them.
+
+        The same as ``space(X)``, unless the functions have seen the targets: see :class:`CrossFitted`.
+        """
+        return self(X)
 
     def gradient(self, X: Any) -> np.ndarray:
         """Gradients of the basis functions, shape (n, p, d)."""
@@ -168,7 +176,9 @@ class Features(NullSpace):
 
     Parameters
     ----------
-    features : callable or transformer; maps X (n, d) to features (n, p); a transformer is cloned and fitted on X
+    features : callable or transformer
+        Maps X (n, d) to features (n, p); a transformer is cloned and fitted on X and, where the estimator has targets,
+        on y. Features that learn much from y look better in training than they are: see :class:`CrossFitted`.
     jacobian : callable, optional
         Maps X to the derivatives of the features (n, p, d); needed for gradients only.
 
@@ -191,7 +201,7 @@ class Features(NullSpace):
         X = _as_points(X)
         self.transformer_ = None
         if hasattr(self.features, "transform"):
-            self.transformer_ = clone(self.features).fit(X) if hasattr(self.features, "fit") else self.features
+            self.transformer_ = clone(self.features).fit(X, y) if hasattr(self.features, "fit") else self.features
         elif not callable(self.features):
             raise ValueError(
                 "features must be a callable or a transformer that maps X (n, d) to features (n, p), got "
@@ -294,8 +304,11 @@ class UnionSpace(NullSpace):
         return max(self.first_.resolution, self.second_.resolution)
 
     def fit(self, X: Any, y: object = None) -> Self:
-        self.first_, self.second_ = clone(self.first).fit(X), clone(self.second).fit(X)
+        self.first_, self.second_ = clone(self.first).fit(X, y), clone(self.second).fit(X, y)
         return self
+
+    def training_matrix(self, X: Any, y: object = None) -> np.ndarray:
+        return np.hstack([self.first_.training_matrix(X, y), self.second_.training_matrix(X, y)])
 
     def derivative(self, X: Any, times: int) -> np.ndarray:
         return np.concatenate([self.first_.derivative(X, times), self.second_.derivative(X, times)], axis=1)
@@ -333,7 +346,7 @@ class Frozen(NullSpace):
         return self
 
 
-def null_space_for(specification: Any, kernel: Kernel, X: np.ndarray) -> NullSpace:
+def null_space_for(specification: Any, kernel: Kernel, X: np.ndarray, y: Any = None) -> NullSpace:
     """The fitted null space that an estimator's ``null_space`` names, checked to be large enough for the kernel.
 
     Parameters
@@ -342,6 +355,8 @@ def null_space_for(specification: Any, kernel: Kernel, X: np.ndarray) -> NullSpa
         "auto" means the polynomials of the kernel's ``null_degree``, None nothing, an integer the polynomials of that
         degree, a sequence the constant and these columns of X, a callable or transformer the user's features.
     kernel, X : Kernel, array (n, d)
+    y : array (n,), optional
+        Targets, for features that learn from them.
 
     Returns
     -------
@@ -359,7 +374,7 @@ def null_space_for(specification: Any, kernel: Kernel, X: np.ndarray) -> NullSpa
     >>> null_space_for("auto", ThinPlate(), np.eye(2))
     Polynomials()
     """
-    space = _interpret(specification, kernel).fit(X)
+    space = _interpret(specification, kernel).fit(X, y)
     needed = kernel.cpd_order - 1
     if space.degree < needed and not _contains(space, Polynomials(needed).fit(X), X):
         raise ValueError(
@@ -398,16 +413,18 @@ def _contains(space: NullSpace, smaller: NullSpace, X: np.ndarray) -> bool:
     return bool(np.abs(residual).max() < 1e-8 * max(np.abs(target).max(), 1e-300))
 
 
-def identifiable(space: NullSpace, matrix: np.ndarray) -> np.ndarray | None:
+def identifiable(space: NullSpace, matrix: np.ndarray, warn: bool = True) -> np.ndarray | None:
     """Orthonormal combinations of the basis that the observations can tell apart, or None when that is all of them.
 
-    With these the answer has minimum norm [Walder and Chapelle 2007, 6.1]; a warning says that they were needed.
+    With these the answer has minimum norm [Walder and Chapelle 2007, 6.1].
 
     Parameters
     ----------
     space : NullSpace
     matrix : array (n, p)
         The observed functionals of the basis functions.
+    warn : bool
+        Whether to say that they were needed.
 
     Returns
     -------
@@ -425,14 +442,42 @@ def identifiable(space: NullSpace, matrix: np.ndarray) -> np.ndarray | None:
     True
     """
     combinations = independent_columns(matrix, space.resolution)
-    if combinations is None:
-        return None
-    warn_user(
-        f"the null space has dimension {matrix.shape[1]}, and the data determine only {combinations.shape[1]} of "
-        "its functions (points on a line or plane, constant or repeated features?): the coefficients of smallest norm "
-        "are taken."
-    )
+    if combinations is not None and warn:
+        warn_user(
+            f"the null space has dimension {matrix.shape[1]}, and the data determine only {combinations.shape[1]} of "
+            "its functions (points on a line or plane, constant or repeated features?): the coefficients of smallest "
+            "norm are taken."
+        )
     return combinations
+
+
+def warn_off_span(matrix: np.ndarray, combinations: np.ndarray) -> None:
+    """Warn if new points have a share in functions that the data did not determine: it is taken to be zero there.
+
+    Parameters
+    ----------
+    matrix : array (n, p)
+        The basis functions at the new points.
+    combinations : array (p, r)
+        What :func:`identifiable` returned.
+
+    See Also
+    --------
+    identifiable
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from seminorm.nullspace.spaces import warn_off_span
+    >>> warn_off_span(np.array([[1.0, 0.0]]), np.array([[1.0], [0.0]]))
+    """
+    off = matrix - (matrix @ combinations) @ combinations.T
+    far = np.linalg.norm(off, axis=1) > _OFF_SPAN * np.linalg.norm(matrix, axis=1)
+    if far.any():
+        warn_user(
+            f"{int(far.sum())} of {len(matrix)} points lie off the line, plane or subspace of the training points "
+            "(columns that were constant, or a sum of others, are not any more): nothing was learned in that direction."
+        )
 
 
 def _as_points(X: Any) -> Any:

@@ -15,7 +15,7 @@ from scipy.optimize import linprog
 
 from ...losses import SlopeBox
 from ..linear.saddle import SaddleFactor
-from .active_set import ActiveSetFactor, BasisRemoval, left_out
+from .active_set import ActiveSetFactor, BasisRemoval, left_out, left_out_together
 from .box_qp import BoxSolution, DenseForm, PairedForm, solve_box_qp
 from .indefinite import BoxQuadratic, UnboundedError
 from .separation import refuse_inseparable
@@ -49,9 +49,11 @@ class BoxMachineSolution:
     residuals: dict[str, float]
     is_definite: bool = True  #: whether the kernel matrix is
 
-    def leave_one_out(self, K: np.ndarray, Q: np.ndarray, removal: BasisRemoval | None = None) -> np.ndarray:
-        """f(x_i) of the machine trained without point i, if the other points keep their place inside or at the bound of
-        the box.
+    def leave_one_out(
+        self, K: np.ndarray, Q: np.ndarray, removal: BasisRemoval | None = None, groups: np.ndarray | None = None
+    ) -> np.ndarray:
+        """f(x_i) of the machine trained without point i, or its group, if the other points keep their place inside or
+        at the bound of the box.
 
         Points inside the box then move so that they stay on the margin: leaving out i takes a_i times the distance of
         phi(., x_i) from their span. Points without bounds are least squares.
@@ -66,7 +68,16 @@ class BoxMachineSolution:
         with np.errstate(divide="ignore", invalid="ignore"):
             interpolated = targets - dual[moving] / diagonal
         values[moving] = np.where(noisy, left_out(targets, dual[moving], diagonal), interpolated)
-        values[bound] -= dual[bound] * factor.conditional_variance(K, Q, moving, bound)
+        at_bound = factor.conditional_variance(K, Q, moving, bound)
+        values[bound] -= dual[bound] * at_bound
+        if groups is not None:
+            points, ridge = np.concatenate([moving, bound]), np.full(len(bound), np.inf)
+            noise = np.concatenate(
+                [np.where(noisy, self.ridge[moving], _RIDGE * float(np.abs(K.diagonal()).mean())), ridge]
+            )
+            with np.errstate(divide="ignore"):
+                variance = np.concatenate([np.maximum(1.0 / diagonal - noise[: len(moving)], 0.0), at_bound])
+            left_out_together(values, self.values, points, dual[points], variance, noise, groups)
         return values
 
     def _factor(self, K: np.ndarray, Q: np.ndarray, points: np.ndarray) -> ActiveSetFactor | SaddleFactor:

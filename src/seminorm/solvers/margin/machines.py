@@ -1,9 +1,10 @@
 """The matrices of a margin machine: from kernel and null-space matrices to a positive definite problem, and back to
 coefficients.
 
-Both machines present the problem as f = K a + Q b with Q'a = 0, K positive definite and Q orthonormal. They differ in
-what is free: :class:`FreeMachine` leaves the whole null space free; :class:`DenseMachine` is the machine with
-coefficients orthogonal to the null space and nothing, or only the constant, free [Walder and Chapelle 2007, 6.2].
+All machines present the problem as f = K a + Q b with Q'a = 0, K positive definite and Q orthonormal. They differ in
+what is free: :class:`FreeMachine` leaves the whole null space free; :class:`SoftMachine` leaves the constant free, and
+penalises the rest lightly; :class:`DenseMachine` is the machine with coefficients orthogonal to the null space and
+nothing, or only the constant, free [Walder and Chapelle 2007, 6.2].
 """
 
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from ..eigenvalues import repair_signs
 from .active_set import BasisRemoval
 
 _FEW = 8
+SOFT = 10.0  # eigenvalue of the penalised polynomials, in mean eigenvalues of the kernel beside them
 _ROWS_AT_ONCE = 512
 
 
@@ -62,6 +64,54 @@ class FreeMachine:
         if len(self.R):
             null = solve_triangular(self.R, null - self.PhiQ[active].T @ dual)
         return Coefficients(active, dual, null if self.combinations is None else self.combinations @ null)
+
+
+class SoftMachine:
+    """The constant is free and the rest of the null space penalised lightly: K = Pi Phi Pi + c Q1 Q1'.
+
+    Q1 are the functions of the null space beside the constant, orthonormal on the data, and c is ``SOFT`` times the
+    mean eigenvalue of Pi Phi Pi. Translations, rotations and dilations of the data still change nothing but alpha. Phi
+    (n, n) is overwritten; the constant must be in the span of P (n, r).
+    """
+
+    indefinite = False
+    removal = None
+
+    def __init__(self, Phi: np.ndarray, P: np.ndarray, tolerance: float = 1e-13):
+        self._whole = FreeMachine(Phi, P, tolerance)
+        self._turn = constant_first(self._whole.Q)
+        turned = self._whole.Q @ self._turn
+        self.Q, self._linear = turned[:, :1], turned[:, 1:]
+        self.K = self._whole.K
+        mean = float(self.Q[:, 0] @ self.K @ self.Q[:, 0])  # what the free machine filled in
+        self._weight = SOFT * mean
+        _subtract_product(self.K, (mean - self._weight) * self._linear, self._linear)
+        self.scale = mean
+
+    def expand_many(self, parts: list[tuple]) -> list[Coefficients]:
+        """Those of several functions."""
+        return [self.expand(*part) for part in parts]
+
+    def expand(
+        self, active: np.ndarray, dual: np.ndarray, null: np.ndarray, values: np.ndarray | None = None
+    ) -> Coefficients:
+        """Pi a on all points: the part of a along the polynomials becomes a polynomial."""
+        n = len(self.K)
+        along = self._linear[active].T @ dual
+        full = np.zeros(n)
+        full[active] = dual
+        full -= self._linear @ along  # a is orthogonal to the constant
+        turned = self._turn @ np.concatenate([null, self._weight * along])
+        return self._whole.expand(np.arange(n), full, turned)
+
+
+def constant_first(Q: np.ndarray) -> np.ndarray:
+    """An orthogonal matrix (r, r) that turns the columns of Q (n, r) so that the first one is constant."""
+    n = len(Q)
+    along = Q.T @ np.full(n, n**-0.5)
+    if not np.linalg.norm(along) > 1 - 1e-8:
+        raise ValueError("null_space='soft' leaves the constant free, and the null space does not contain it.")
+    return qr(along[:, None])[0]
 
 
 class RepairedMachine(FreeMachine):
@@ -193,9 +243,6 @@ class DenseMachine:
             full = solve_triangular(self.L, right, lower=True, trans="T", check_finite=False)
         full = self._project(full)
         return [Coefficients(self.basis, full[:, k], self._inner.expand(*part).null) for k, part in enumerate(parts)]
-
-
-Machine = FreeMachine | DenseMachine
 
 
 def _cholesky_with_ridge(core: np.ndarray) -> np.ndarray:

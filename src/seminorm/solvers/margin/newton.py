@@ -11,13 +11,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ..._base.warnings import warn_user
-from .active_set import ActiveSetFactor, BasisRemoval, left_out, product
+from .active_set import (
+    ActiveSetFactor,
+    BasisRemoval,
+    Gram,
+    LowRankFactor,
+    factorize,
+    left_out,
+    left_out_together,
+    product,
+    restricted,
+)
 
 #: the methods that a loss must have
 NEEDS = ("value", "gradient", "active", "targets", "curvature")
@@ -48,10 +58,12 @@ class NewtonSolution:
     values: np.ndarray  #: f at all points
     targets: np.ndarray  #: what the active points are drawn to
     iterations: int
-    factor: ActiveSetFactor
+    factor: ActiveSetFactor | LowRankFactor
 
-    def leave_one_out(self, K: np.ndarray, Q: np.ndarray, removal: BasisRemoval | None = None) -> np.ndarray:
-        """f(x_i) of the machine trained without point i, if the active set of the others stays.
+    def leave_one_out(
+        self, K: Gram, Q: np.ndarray, removal: BasisRemoval | None = None, groups: np.ndarray | None = None
+    ) -> np.ndarray:
+        """f(x_i) of the machine trained without point i, or its group, if the active set of the others stays.
 
         For losses that are not quadratic on the active set it is one Newton step towards that machine. Points outside
         the active set keep their value, unless their kernel term leaves with them (``removal``). Where an active point
@@ -60,13 +72,18 @@ class NewtonSolution:
         values = self.values.copy()
         diagonal, dual = self.factor.inverse_diagonal(), self.dual
         if removal is not None:
-            diagonal, dual = removal.change(self.active, dual, self.factor, diagonal, values)
+            diagonal, dual = removal.change(self.active, dual, cast(ActiveSetFactor, self.factor), diagonal, values)
         values[self.active] = left_out(self.targets, dual, diagonal)
+        if groups is not None:
+            noise = self.factor.noise
+            with np.errstate(divide="ignore"):
+                variance = np.maximum(1.0 / diagonal - noise, 0.0)
+            left_out_together(values, self.values, self.active, dual, variance, noise, groups)
         return values
 
 
 def minimize(
-    K: np.ndarray,
+    K: Gram,
     Q: np.ndarray,
     loss: SmoothLoss,
     alpha: float,
@@ -76,9 +93,9 @@ def minimize(
 ) -> NewtonSolution:
     """Minimise by Newton steps on the active set with an exact line search.
 
-    K (n, n) is positive semi-definite, Q (n, r) spans the null space on the data, the loss has the methods ``NEEDS``,
-    and the weights are positive. ``start`` is the solution for another alpha; without it the active set grows from a
-    subset of the points.
+    K (n, n) is positive semi-definite, an array or of low rank, Q (n, r) spans the null space on the data, the loss has
+    the methods ``NEEDS``, and the weights are positive. ``start`` is the solution for another alpha; without it the
+    active set grows from a subset of the points.
     """
     if start is None:
         start = _doubling_start(K, Q, loss, alpha, weights, max_iter)
@@ -129,7 +146,7 @@ class _Model:
 class _Search:
     """The objective and its exact line search."""
 
-    def __init__(self, K: np.ndarray, Q: np.ndarray, loss: SmoothLoss, alpha: float, weights: np.ndarray):
+    def __init__(self, K: Gram, Q: np.ndarray, loss: SmoothLoss, alpha: float, weights: np.ndarray):
         self.K, self.Q, self.loss, self.alpha, self.weights = K, Q, loss, alpha, weights
 
     def zero(self) -> _State:
@@ -147,11 +164,11 @@ class _Search:
         active = np.flatnonzero(self.loss.active(values))
         return _Model(active, self.loss.targets(values)[active], self.loss.curvature(values)[active])
 
-    def factor(self, model: _Model) -> ActiveSetFactor:
+    def factor(self, model: _Model) -> ActiveSetFactor | LowRankFactor:
         noise = np.zeros(len(self.K))
         noise[model.active] = self.alpha / (self.weights[model.active] * model.curvature)
         try:
-            return ActiveSetFactor(self.K, self.Q, noise, model.active)
+            return factorize(self.K, self.Q, noise, model.active)
         except np.linalg.LinAlgError as error:
             raise np.linalg.LinAlgError(f"{error}: take a larger alpha than {self.alpha:g}.") from None
 
@@ -176,7 +193,9 @@ class _Search:
         mixed = _State(old.dual + step * d_dual, old.null + step * (new.null - old.null), old.values + step * d_values)
         return mixed, step, before - self.objective(mixed)
 
-    def finish(self, state: _State, model: _Model, factor: ActiveSetFactor, iterations: int) -> NewtonSolution:
+    def finish(
+        self, state: _State, model: _Model, factor: ActiveSetFactor | LowRankFactor, iterations: int
+    ) -> NewtonSolution:
         """Coefficients on the active set at the minimum, and the factorisation that belongs to it."""
         now = self.model(state.values)
         if now != model:
@@ -213,7 +232,7 @@ def _doubling_start(K, Q, loss, alpha, weights, max_iter) -> NewtonSolution | No
     if n <= _DOUBLING_START:
         return None
     part = np.sort(np.random.default_rng(0).permutation(n)[: n // _GROWTH])
-    found = minimize(K[np.ix_(part, part)], Q[part], loss.subset(part), alpha, weights[part], max_iter=max_iter)
+    found = minimize(restricted(K, part), Q[part], loss.subset(part), alpha, weights[part], max_iter=max_iter)
     active = part[found.active]
     full = np.zeros(n)
     full[active] = found.dual

@@ -1,15 +1,19 @@
 """Choosing alpha of a margin machine: by leave-one-out values along a path with warm starts, or by cross-validation."""
 
-import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from ...losses import Loss
 
-_PER_DECADE = 2
+_UNDEFINED = 4.0  # squared hinge loss of a point whose leave-one-out value does not exist
+_DECADES = 14.0  # how far a walk may go to either side of its start
+_NO_CHANGE = 1e-3
+_CLEARLY_WORSE = 0.02
+_PATIENCE = 2
+_GRID = (-5.0, 2.0)  # decades for cross-validation, to be extended where the best one is at the end
 
 
 class Solved(Protocol):
@@ -19,77 +23,54 @@ class Solved(Protocol):
     iterations: int
 
 
+Score = Callable[[Loss, np.ndarray, np.ndarray], float]
+
+
 @dataclass(frozen=True)
 class AlphaRule:
-    """What is minimised over alpha, and how the alphas are walked through.
+    """What is minimised over alpha: a score of values that points get from machines that have not seen them.
 
-    Among scores within the factor ``slack`` of the smallest, the largest alpha is used. The walk ends after
-    ``patience`` steps in a row that count as worse, or after ``plateau`` steps that change nothing.
+    Among scores within the factor ``slack`` of the smallest, the largest alpha is used.
     """
 
-    penalty: Callable[[Loss, np.ndarray], np.ndarray]  #: of each point, for its leave-one-out value
-    is_mean: bool  #: whether the score is the weighted mean of the penalties, or their sum
-    worse: Callable[[float, float], int]  #: how many steps a score counts as worse than the best one
-    patience: int
-    plateau: float = np.inf
-    decades: tuple[float, float] = (-5.0, 2.0)  #: of the default alphas, in units of the mean eigenvalue of the kernel
-    middle: float | None = None  #: decade where the walk starts, first upwards; None: at the largest alpha
+    score: Score  #: of a loss, values (n,), NaN where there is none, and weights (n,)
+    start: float = -1.0  #: decade where a walk starts, in units of the mean eigenvalue of the kernel
     slack: float = 1.0
 
-    def alphas(self, scale: float) -> np.ndarray:
-        """Two alphas per decade, in units of the mean eigenvalue of the kernel, so that they scale with the data."""
-        low, high = self.decades
-        return scale * np.logspace(low, high, int((high - low) * _PER_DECADE) + 1)
-
-    def total(self, loss: Loss, values: np.ndarray, weights: np.ndarray) -> float:
-        """The weighted sum of the penalties."""
-        penalty = self.penalty(loss, values)
-        counts = penalty != 0
-        return float((weights[counts] * penalty[counts]).sum())
-
-    def score(self, loss: Loss, values: np.ndarray, weights: np.ndarray) -> float:
-        """The number to be minimised."""
-        return self.total(loss, values, weights) / (weights.sum() if self.is_mean else 1.0)
-
-    def walks(self, alphas: np.ndarray, scale: float) -> list[Iterable[int]]:
-        """Indices of ascending alphas in the order of visits; the second walk starts where the first one did."""
-        if self.middle is None:
-            return [range(len(alphas) - 1, -1, -1)]
-        middle = int(np.argmin(np.abs(np.log(alphas / scale) - np.log(10.0) * self.middle)))
-        return [range(middle, len(alphas)), range(middle - 1, -1, -1)]
+    def alphas(self, unit: float) -> np.ndarray:
+        """Two alphas per decade for cross-validation, in units of the mean eigenvalue, so that they scale with data."""
+        low, high = _GRID
+        return unit * np.logspace(low, high, int(2 * (high - low)) + 1)
 
 
-def _excess(score: float, best: float) -> int:
-    """A number of errors is clearly worse by more than its standard deviation, and doubly so by twice that."""
-    excess = (score - best) / max(1.0, math.sqrt(best))
-    return 0 if not excess > 1 else 1 if excess < 2 else 2
+def _mean(penalty: np.ndarray, weights: np.ndarray) -> float:
+    counts = penalty != 0
+    return float((weights[counts] * penalty[counts]).sum() / weights.sum())
 
 
-def _rises(score: float, best: float) -> int:
-    return int(not score < best)
+def mean_squared_hinge(loss: Loss, values: np.ndarray, weights: np.ndarray) -> float:
+    """The squared hinge loss of a classifier: unlike the number of errors it tells easy problems apart."""
+    missed = np.maximum(1.0 - loss.y * values, 0.0) ** 2
+    return _mean(np.where(np.isfinite(missed), missed, _UNDEFINED), weights)
 
 
-def _wrong(loss: Loss, values: np.ndarray) -> np.ndarray:
-    return np.where(loss.y * values > 0, 0.0, 1.0)  # NaN counts as an error
-
-
-def _missed(loss: Loss, values: np.ndarray) -> np.ndarray:
+def mean_loss(loss: Loss, values: np.ndarray, weights: np.ndarray) -> float:
+    """The loss itself; 1 where there is no value."""
     lost = loss.value(values)
-    return np.where(np.isfinite(lost), lost, 1.0)
+    return _mean(np.where(np.isfinite(lost), lost, 1.0), weights)
 
 
-def _distance(loss: Loss, values: np.ndarray) -> np.ndarray:
+def mean_distance(loss: Loss, values: np.ndarray, weights: np.ndarray) -> float:
+    """The absolute error of a regression."""
     distance = np.abs(values - loss.y)
-    return np.where(np.isfinite(distance), distance, np.abs(loss.y))
+    return _mean(np.where(np.isfinite(distance), distance, np.abs(loss.y)), weights)
 
 
-#: the weighted number of errors of a classifier
-FEWEST_ERRORS = AlphaRule(_wrong, False, _excess, patience=2, plateau=2, middle=-1.0)
-#: the mean absolute error of a regression
-SMALLEST_ERROR = AlphaRule(_distance, True, _rises, patience=4)
-#: the mean loss; off-surface points share the noise of the surface points that they come from, which leaving out one
-#: point at a time does not see, hence the slack. Surfaces without noise want small alphas.
-SMALLEST_LOSS = AlphaRule(_missed, True, _rises, patience=4, decades=(-8.0, 1.0), slack=1.1)
+SMALLEST_HINGE = AlphaRule(mean_squared_hinge)
+SMALLEST_ERROR = AlphaRule(mean_distance)
+#: off-surface points share the noise of the surface points that they come from, which leaving out one point at a time
+#: does not see, hence the slack. Surfaces without noise want small alphas.
+SMALLEST_LOSS = AlphaRule(mean_loss, start=-3.0, slack=1.1)
 
 
 @dataclass
@@ -99,7 +80,7 @@ class MarginPath:
     slack: float = 1.0
     best: float = np.inf
     table: dict[float, dict] = field(default_factory=dict)
-    solutions: dict[float, Solved] = field(default_factory=dict)
+    solutions: dict[float, Any] = field(default_factory=dict)
 
     def record(self, alpha: float, solution: Solved, score: float) -> None:
         """Keep a solution, and drop those that are no better than another one with a larger alpha."""
@@ -118,6 +99,11 @@ class MarginPath:
         """The largest alpha whose score is within the slack of the best one."""
         return max(self.solutions)
 
+    @property
+    def solution(self) -> Any:
+        """The one at that alpha."""
+        return self.solutions[self.alpha]
+
     def arrays(self) -> dict[str, np.ndarray]:
         """Columns "alpha" (ascending), "score", "active" and "iterations"."""
         alphas = sorted(self.table)
@@ -128,68 +114,114 @@ class MarginPath:
         return {"alpha": np.array(alphas, dtype=float), **columns}
 
 
-def walk(
-    alphas: np.ndarray,
-    scale: float,
-    rule: AlphaRule,
-    solve: Callable[[float, Solved | None], Solved],
-    score_of: Callable[[Solved], float],
-    exhaustive: bool = False,
-) -> MarginPath:
-    """Walk along alphas while the score is not clearly worse than the best (``exhaustive``: to the ends).
+class AlphaSearch:
+    """A walk over alphas: ``solve(alpha, start)`` gives a solution, started from that of the alpha before, and
+    ``score_of(solution)`` what is minimised.
 
-    ``solve(alpha, start)`` returns a solution, started from that of the alpha before. Where a system is not positive
-    definite in working precision, alpha is too small for the kernel, and so are all smaller ones.
+    Where a system is not positive definite in working precision, alpha is too small for the kernel, and so are all
+    smaller ones.
     """
-    alphas = np.unique(alphas)
-    path, first = MarginPath(rule.slack), None
-    for indices in rule.walks(alphas, scale):
-        start, worse, same, last = first, 0, 0, None
-        for i in indices:
-            try:
-                start = solve(float(alphas[i]), start)
-                score = score_of(start)
-            except np.linalg.LinAlgError:
-                if not path.table:
-                    raise
+
+    def __init__(self, solve: Callable[[float, Any], Any], score_of: Callable[[Any], float], slack: float = 1.0):
+        self._solve, self._score_of, self.path = solve, score_of, MarginPath(slack)
+        self._start: Any = None
+
+    @property
+    def best(self) -> float:
+        """The smallest score so far."""
+        return self.path.best
+
+    def explore(self, alpha: float, step: float = 10.0) -> None:
+        """Walk from alpha in steps of a factor, down and up, while that gains anything: no end is ever the answer for
+        want of a further step.
+
+        A direction is left where the score hardly changes, where it is clearly worse than the best, or worse twice.
+        """
+        self._try(alpha)
+        if not self.path.table:
+            raise np.linalg.LinAlgError(f"the system is not positive definite at alpha={alpha:g}: take a larger alpha.")
+        first, steps = self._start, int(_DECADES / np.log10(step))
+        for factor in (1.0 / step, step):
+            self._start, worse, last = first, 0, self.path.table[alpha]["score"]
+            for k in range(1, steps + 1):
+                score = self._try(alpha * factor**k)
+                if score is None or abs(score - last) <= _NO_CHANGE * last:
+                    break
+                worse = worse + 1 if score > self.best else 0
+                if worse >= _PATIENCE or score > (1.0 + _CLEARLY_WORSE) * self.best:
+                    break
+                last = score
+
+    def refine(self, step: float = 10.0**0.5) -> None:
+        """Try a smaller step to both sides of the best alpha."""
+        alpha = self.path.alpha
+        self._start = self.path.solution
+        for factor in (1.0 / step, step):
+            self._try(alpha * factor)
+
+    def exhaust(self, alphas: np.ndarray) -> None:
+        """Try all of these, from the largest to the smallest."""
+        for alpha in np.unique(alphas)[::-1]:
+            if self._try(float(alpha)) is None:
                 break
-            first = start if first is None else first
-            penalty = rule.worse(score, path.best)
-            worse = worse + penalty if penalty else 0
-            path.record(float(alphas[i]), start, score)
-            size = len(start.active)
-            change = np.inf if last is None else abs(size - last[1]) + abs(score - last[0])
-            same, last = (same + 1 if change <= 0.01 * size else 0), (score, size)
-            if not exhaustive and (worse >= rule.patience or same >= rule.plateau):
-                break
-    return path
+        if not self.path.table:
+            raise np.linalg.LinAlgError("the system is not positive definite at any of these: take a larger alpha.")
+
+    def _try(self, alpha: float) -> float | None:
+        """The score at alpha; None if it is too small for the kernel in working precision."""
+        alpha = float(alpha)
+        try:
+            solution = self._solve(alpha, self._start)
+            score = self._score_of(solution)
+        except np.linalg.LinAlgError:
+            return None
+        self._start = solution
+        self.path.record(alpha, solution, score)
+        return score
 
 
 def cross_validate(
     folds: Iterable[tuple[np.ndarray, np.ndarray]],
-    paths: Callable[[np.ndarray, np.ndarray | None], tuple[np.ndarray, Iterator]],
+    paths: Callable[[np.ndarray, np.ndarray], Iterator],
     values_of: Callable,
     loss: Loss,
     weights: np.ndarray,
     rule: AlphaRule,
-    alphas: np.ndarray | None = None,
+    alphas: np.ndarray,
+    extend: bool,
 ) -> tuple[float, dict[str, np.ndarray]]:
     """The largest alpha with a score within the slack of the smallest, on points that a machine has not seen; and the
     path.
 
-    ``paths(train, alphas)`` gives the alphas (default ones for None) and an iterator over (alpha, fit or None) for the
-    machine on these points, ``values_of(fit, train, test)`` its values at others.
+    ``paths(train, alphas)`` iterates over (alpha, fit or None) for the machine on these points, and
+    ``values_of(fit, train, test)`` are its values at others. With ``extend`` the alphas go on where the best is an end.
     """
-    totals: dict[float, float] = {}
-    for train, test in folds:
-        alphas, fits = paths(train, alphas)
-        for alpha, fit in fits:
-            missed = np.inf
-            if fit is not None:
-                missed = rule.total(loss.subset(test), values_of(fit, train, test), weights[test])
-            totals[float(alpha)] = totals.get(float(alpha), 0.0) + missed
-    grid = np.array(sorted(totals))
-    scores = np.array([totals[alpha] for alpha in grid]) / (weights.sum() if rule.is_mean else 1.0)
-    slack = max(rule.slack, 1.0 + 1e-12) if rule.is_mean else rule.slack
-    best = np.flatnonzero(scores <= slack * scores.min())[-1]
-    return float(grid[best]), {"alpha": grid, "score": scores}
+    folds, scores = list(folds), dict[float, float]()
+    while True:
+        unseen = {float(alpha): np.full(len(weights), np.nan) for alpha in alphas}
+        for train, test in folds:
+            for alpha, fit in paths(train, alphas):
+                if fit is None:
+                    unseen[float(alpha)][:] = np.nan
+                else:
+                    unseen[float(alpha)][test] = values_of(fit, train, test)
+        for alpha, values in unseen.items():
+            scores[alpha] = np.inf if np.isnan(values).all() else rule.score(loss, values, weights)
+        grid = np.array(sorted(scores))
+        found = np.array([scores[alpha] for alpha in grid])
+        best = np.flatnonzero(found <= max(rule.slack, 1.0 + 1e-12) * found.min())[-1]
+        further = _beyond(grid, found, int(best)) if extend else None
+        if further is None:
+            return float(grid[best]), {"alpha": grid, "score": found}
+        alphas = further
+
+
+def _beyond(grid: np.ndarray, scores: np.ndarray, best: int) -> np.ndarray | None:
+    """A decade beyond the end at which the best score is, unless the scores have settled there."""
+    if len(grid) < 2 or 0 < best < len(grid) - 1 or np.log10(grid[-1] / grid[0]) > 2 * _DECADES:
+        return None
+    end, before = (0, 1) if best == 0 else (-1, -2)
+    if not scores[end] < (1.0 - _NO_CHANGE) * scores[before]:
+        return None
+    step = grid[end] / grid[before]
+    return grid[end] * step ** np.arange(1, 3)

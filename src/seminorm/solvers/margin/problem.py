@@ -1,9 +1,9 @@
 """One margin problem: a loss on the points of a machine, at a given alpha or at one that is chosen."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -11,9 +11,10 @@ from ...losses import CLASSIFICATION, Loss, all_losses
 from . import box_machines, newton
 from .box_machines import BoxLoss, BoxMachineSolution
 from .indefinite import UnboundedError
-from .machines import Coefficients, Machine
+from .low_rank_machine import Machine
+from .machines import Coefficients
 from .newton import NewtonSolution, SmoothLoss
-from .path import FEWEST_ERRORS, SMALLEST_ERROR, AlphaRule, MarginPath, walk
+from .path import SMALLEST_ERROR, SMALLEST_HINGE, AlphaRule, AlphaSearch, MarginPath
 from .separation import separator_that_vanishes
 
 EMPTY_PATH = MarginPath().arrays()
@@ -29,11 +30,18 @@ class MarginFit:
     alpha: float  #: NaN if the null space alone meets all points, and alpha was to be chosen
     path: dict[str, np.ndarray]
     iterations: int
+    solution: MarginSolution | None = None  #: None if the null space alone meets all points
+    groups: np.ndarray | None = None
 
     @property
     def values(self) -> np.ndarray:
         """f at the points."""
         return self.parts[3]
+
+    @cached_property
+    def left_out(self) -> np.ndarray:
+        """f at each point of the machine trained without it; NaN where there is none."""
+        return self.values if self.solution is None else _left_out(self.machine, self.solution, self.groups)
 
     @property
     def coefficients(self) -> Coefficients:
@@ -51,35 +59,87 @@ class MarginProblem:
     """A loss on the points of a machine, with positive weights.
 
     The loss is one of labels -1 and 1, of numbers, or with points on the boundary, whose labels are 0
-    (:meth:`seminorm.losses.PerPoint.with_boundary`).
+    (:meth:`seminorm.losses.PerPoint.with_boundary`). ``groups`` (n,) names the place of each point, -1 for a place of
+    its own: what is left out is a place, with all of its points.
     """
 
-    def __init__(self, machine: Machine, loss: Loss, weights: np.ndarray, max_iter: int = 100):
-        self.machine, self.loss, self.weights, self.max_iter = machine, loss, weights, max_iter
+    def __init__(
+        self, machine: Machine, loss: Loss, weights: np.ndarray, max_iter: int = 100, groups: np.ndarray | None = None
+    ):
+        self.machine, self.loss, self.weights, self.max_iter, self.groups = machine, loss, weights, max_iter, groups
+        self.watch: Callable[[float], None] = lambda alpha: None
+        self._search: AlphaSearch | None = None
+        self._only = np.nan  # the one alpha that was tried, if it is one
         needs = [box_machines.NEEDS] if machine.indefinite else [newton.NEEDS, box_machines.NEEDS]
         if not any(loss.provides(names) for names in needs):
             raise ValueError(_refusal(loss, machine.indefinite))
 
+    @property
+    def unit(self) -> float:
+        """What alphas are measured by: the mean eigenvalue of the kernel, times the mean weight."""
+        return self.machine.scale * float(self.weights.mean())
+
     def fit(self, alpha: float | np.ndarray | None, rule: AlphaRule | None = None) -> MarginFit:
         """Train at a given alpha, or at the best of some candidates, judged by a rule for leave-one-out values."""
         if rule is None:
-            rule = FEWEST_ERRORS if self.loss.task == CLASSIFICATION else SMALLEST_ERROR
-        if self.separator is not None:  # no kernel needed, whatever alpha is
-            return self._null_space_alone(np.nan if alpha is None or np.ndim(alpha) else float(alpha))
+            rule = SMALLEST_HINGE if self.loss.task == CLASSIFICATION else SMALLEST_ERROR
         if alpha is not None and np.ndim(alpha) == 0:
+            if self.separator is not None:  # no kernel needed, whatever alpha is
+                return self._null_space_alone(float(alpha))
             return self._finish(float(alpha), self.solve(float(alpha)), EMPTY_PATH)
-        scale = self.machine.scale
-        grid = rule.alphas(scale) if alpha is None else np.asarray(alpha, dtype=float)
+        if alpha is None:
+            self.explore(rule)
+            self.refine()
+        else:
+            self.exhaust(rule, np.asarray(alpha, dtype=float))
+        return self.best()
 
+    def explore(self, rule: AlphaRule, alpha: float | None = None, step: float = 10.0) -> None:
+        """Walk over alphas, by default from where the rule says."""
+        if self.separator is None:
+            self._searching(rule).explore(self.unit * 10.0**rule.start if alpha is None else alpha, step)
+
+    def exhaust(self, rule: AlphaRule, alphas: np.ndarray) -> None:
+        """Try all of these alphas, and nothing else."""
+        self._only = float(alphas[0]) if len(alphas) == 1 else np.nan
+        if self.separator is None:
+            self._search = None
+            self._searching(rule).exhaust(alphas)
+
+    def refine(self) -> None:
+        """Smaller steps around the best alpha."""
+        if self._search is not None:
+            self._search.refine()
+
+    def best(self) -> MarginFit:
+        """The machine at the best alpha tried."""
+        if self._search is None:
+            return self._null_space_alone(self._only)
+        path = self._search.path
+        if not np.isfinite(path.best):  # the largest alpha tells why
+            self.solve(max(path.table))
+        return self._finish(path.alpha, cast(MarginSolution, path.solution), path.arrays())
+
+    def best_score(self, rule: AlphaRule) -> float:
+        """The score of :meth:`best`."""
+        if self._search is None:
+            return rule.score(self.loss, self.best().values, self.weights)
+        return self._search.best
+
+    def _searching(self, rule: AlphaRule) -> AlphaSearch:
         def score(solution) -> float:
             if isinstance(solution, _NoMinimum):
                 return np.inf
             return rule.score(self.loss, self.leave_one_out(solution), self.weights)
 
-        path = walk(grid, scale, rule, self._try, score, exhaustive=alpha is not None)
-        if not np.isfinite(path.best):  # the largest alpha tells why
-            self.solve(float(grid.max()))
-        return self._finish(path.alpha, cast(MarginSolution, path.solutions[path.alpha]), path.arrays())
+        def solve(alpha: float, start: Any) -> Any:
+            solution = self._try(alpha, start)
+            self.watch(alpha)
+            return solution
+
+        if self._search is None:
+            self._search = AlphaSearch(solve, score, rule.slack)
+        return self._search
 
     def path(self, alphas: np.ndarray) -> Iterator[tuple[float, MarginFit | None]]:
         """Trained machines for decreasing alphas, each started from the one before; None where there is none."""
@@ -89,6 +149,7 @@ class MarginProblem:
                 yield alpha, self._null_space_alone(float(alpha))
                 continue
             start = self._try(float(alpha), start)
+            self.watch(float(alpha))
             yield alpha, None if isinstance(start, _NoMinimum) else self._finish(float(alpha), start, EMPTY_PATH)
 
     def _try(self, alpha: float, start=None):
@@ -101,14 +162,16 @@ class MarginProblem:
         """The solution at one alpha, by the solver that the loss allows."""
         K, Q, loss = self.machine.K, self.machine.Q, self.loss
         if self.machine.indefinite:
-            return box_machines.solve_indefinite(K, Q, cast(BoxLoss, loss), alpha, self.weights, self.max_iter)
+            return box_machines.solve_indefinite(
+                cast(np.ndarray, K), Q, cast(BoxLoss, loss), alpha, self.weights, self.max_iter
+            )
         if loss.provides(newton.NEEDS):
             return newton.minimize(K, Q, cast(SmoothLoss, loss), alpha, self.weights, start, self.max_iter)
-        return box_machines.solve(K, Q, cast(BoxLoss, loss), alpha, self.weights)
+        return box_machines.solve(cast(np.ndarray, K), Q, cast(BoxLoss, loss), alpha, self.weights)
 
     def leave_one_out(self, solution: MarginSolution) -> np.ndarray:
         """Values that each point would get from the machine trained without it, the active set of the others kept."""
-        return solution.leave_one_out(self.machine.K, self.machine.Q, self.machine.removal)
+        return _left_out(self.machine, solution, self.groups)
 
     @cached_property
     def separator(self) -> np.ndarray | None:
@@ -120,13 +183,17 @@ class MarginProblem:
     def _finish(self, alpha: float, solution: MarginSolution, path: dict) -> MarginFit:
         parts = (solution.active, solution.dual, solution.null, solution.values)
         iterations = int(path["iterations"].sum()) if len(path["alpha"]) else solution.iterations
-        return MarginFit(self.machine, parts, alpha, path, iterations)
+        return MarginFit(self.machine, parts, alpha, path, iterations, solution, self.groups)
 
     def _null_space_alone(self, alpha: float) -> MarginFit:
         null = self.separator
         assert null is not None
         parts = (np.empty(0, dtype=int), np.empty(0), null, self.machine.Q @ null)
         return MarginFit(self.machine, parts, alpha, EMPTY_PATH, 0)
+
+
+def _left_out(machine: Machine, solution: MarginSolution, groups: np.ndarray | None) -> np.ndarray:
+    return solution.leave_one_out(machine.K, machine.Q, machine.removal, groups)  # type: ignore[arg-type]
 
 
 def _refusal(loss: Loss, indefinite: bool) -> str:

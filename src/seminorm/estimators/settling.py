@@ -1,0 +1,145 @@
+"""What is left open in a kernel until data are there: names of columns, units of columns, length scales."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from inspect import isclass
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import pdist
+from sklearn.base import clone
+
+from .._base.warnings import warn_user
+from ..kernels import Kernel
+from ..kernels.base import ROTATION
+
+METRICS = (None, "auto", "standardize")
+AUTO = "auto"
+_RANGES = 1000.0
+_SAMPLE = 400
+_FACTOR = 2.0
+_STEPS = 10
+_GAIN = 1e-3
+
+
+def named_kernel(kernel: Any, names: Sequence[str] | None = None) -> Kernel:
+    """The kernel that the user gave, checked, with names of columns replaced by their numbers."""
+    if not isinstance(kernel, Kernel):
+        raise ValueError(f"kernel must be a kernel of seminorm.kernels such as ThinPlate(), got {_way_out(kernel)}")
+    return with_column_numbers(clone(kernel), names)
+
+
+def _way_out(kernel: Any) -> str:
+    """What was given, and what was probably meant."""
+    meant = {"rbf": "Gaussian('auto')", "gaussian": "Gaussian('auto')", "linear": "Linear()", "poly": "Polynomial(3)"}
+    meant |= {"sigmoid": "a definite kernel such as Gaussian('auto')", "tps": "ThinPlate()"}
+    if isinstance(kernel, str):
+        return f"{kernel!r}: {meant.get(kernel.lower(), 'ThinPlate(), Gaussian(scale) ...')} is the kernel to give."
+    if isclass(kernel):
+        return f"the class {kernel.__name__}: make one of it, {kernel.__name__}()."
+    if hasattr(kernel, "pairwise"):
+        return f"the distance {kernel!r}: make it a kernel, seminorm.invariance.DistanceKernel(Gaussian(), distance)."
+    return f"{kernel!r}."
+
+
+def with_column_numbers(item: Any, names: Sequence[str] | None) -> Any:
+    """A kernel, a null space or a list of columns with the names of columns replaced by their numbers."""
+    if isinstance(item, (list, tuple, np.ndarray)):
+        return [_number(column, names) for column in item] if any(isinstance(c, str) for c in item) else item
+    if not hasattr(item, "get_params") or isclass(item):
+        return item
+    found = {
+        key: with_column_numbers(value, names)
+        for key, value in item.get_params().items()
+        if key.split("__")[-1] == "columns" and isinstance(value, (list, tuple, np.ndarray, str))
+    }
+    found = {key: [_number(value, names)] if isinstance(value, str) else value for key, value in found.items()}
+    return item.set_params(**found) if found else item
+
+
+def _number(column: Any, names: Sequence[str] | None) -> Any:
+    if not isinstance(column, str):
+        return column
+    if names is None:
+        raise ValueError(f"columns names {column!r}, and X has no names of columns: give a DataFrame, or numbers.")
+    known = list(names)
+    if column not in known:
+        raise ValueError(f"columns names {column!r}, and those of X are {', '.join(map(repr, known))}.")
+    return known.index(column)
+
+
+def standardized(kernel: Kernel, X: Any, weights: np.ndarray) -> Kernel:
+    """The kernel after dividing each column of X by its standard deviation (constant columns stay as they are)."""
+    if hasattr(X, "tocsr"):
+        raise ValueError("metric='standardize' needs a dense X: scale sparse columns yourself, or use metric=None.")
+    deviation = np.sqrt(np.average((X - np.average(X, axis=0, weights=weights)) ** 2, axis=0, weights=weights))
+    size = np.abs(X).max(axis=0, initial=0.0)
+    return kernel.axis_scale(np.where(deviation > 1e-12 * size, deviation, 1.0)).for_dimension(X.shape[1])
+
+
+def warn_of_units(kernel: Any, X: Any) -> None:
+    """Warn if the columns of X differ so much in range that a kernel that treats them alike sees only the largest."""
+    alike = kernel is None or (isinstance(kernel, Kernel) and ROTATION in kernel.invariances)
+    if hasattr(X, "tocsr") or X.shape[1] < 2 or not alike:
+        return
+    ranges = np.ptp(X, axis=0)
+    ranges = ranges[ranges > 0]
+    if len(ranges) > 1 and ranges.max() > _RANGES * ranges.min():
+        warn_user(
+            f"the ranges of the columns of X differ by a factor of {ranges.max() / ranges.min():.2g}, and the kernel "
+            "hardly sees the smaller ones: bring the columns to comparable units, or use metric='auto' (raw or "
+            "standardised, whichever predicts better) or 'standardize'; if X is right as it is, "
+            "kernel.axis_scale(1.0) says so."
+        )
+
+
+def has_open_scale(kernel: Kernel) -> bool:
+    """Whether a length scale of the kernel, or of a kernel in it, is "auto"."""
+    return bool(_open_scales(kernel))
+
+
+def _open_scales(kernel: Kernel) -> list[str]:
+    found = kernel.get_params().items()
+    return [key for key, value in found if key.split("__")[-1] == "scale" and isinstance(value, str) and value == AUTO]
+
+
+def with_scale(kernel: Kernel, scale: float) -> Kernel:
+    """The kernel with its open scales set."""
+    return clone(kernel).set_params(**dict.fromkeys(_open_scales(kernel), float(scale)))
+
+
+def typical_distance(kernel: Kernel, X: Any) -> float:
+    """The median distance of two points, seen through the units of columns that the kernel uses."""
+    rows = np.random.default_rng(0).permutation(X.shape[0])[:_SAMPLE]
+    points = X[np.sort(rows)]
+    points = points.toarray() if hasattr(points, "toarray") else points
+    if hasattr(kernel, "_coordinates"):
+        points = kernel._coordinates(points)
+    distances = pdist(points)
+    distances = distances[distances > 0]
+    return float(np.median(distances)) if len(distances) else 1.0
+
+
+def choose_scale(kernel: Kernel, X: Any, score: Callable[[Kernel], float]) -> Kernel:
+    """The kernel with its open scales at the best of a walk in steps of 2 from the median distance of the points.
+
+    ``score(kernel)`` is the smallest value of the criterion over alpha.
+    """
+    if not has_open_scale(kernel):
+        return kernel
+    start, dimension = typical_distance(kernel, X), X.shape[1]
+    scores: dict[int, float] = {}
+
+    def at(k: int) -> float:
+        if k not in scores:
+            scores[k] = score(with_scale(kernel, start * _FACTOR**k).for_dimension(dimension))
+        return scores[k]
+
+    best = 0
+    at(0)
+    for direction in (-1, 1):
+        k = direction
+        while abs(k) <= _STEPS and at(k) < (1.0 - _GAIN) * scores[best]:
+            best, k = k, k + direction
+    return with_scale(kernel, start * _FACTOR**best).for_dimension(dimension)

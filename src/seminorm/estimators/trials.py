@@ -1,0 +1,336 @@
+"""Margin machines on trial: a kernel, and what is free with it, on the training points, judged by points that were left
+out. Where a choice is automatic, several are tried, and the best is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .._base.memory import require_memory
+from ..kernels import Kernel
+from ..losses import Loss
+from ..nullspace import NullSpace
+from ..solvers.margin import newton
+from ..solvers.margin.indefinite import UnboundedError, is_definite
+from ..solvers.margin.low_rank_machine import LowRankMachine, Machine
+from ..solvers.margin.machines import Coefficients, DenseMachine, FreeMachine, RepairedMachine, SoftMachine
+from ..solvers.margin.path import AlphaRule, cross_validate
+from ..solvers.margin.problem import MarginFit, MarginProblem
+
+WHOLE = ("free", "soft")  # kinds whose functions have the whole null space
+_REST = 0.02  # what a factor of low rank may leave out of the kernel, in units of alpha
+_MAX_RANK = 1000
+_RANK_SHARE = 8
+_LOW_RANK_FROM = 1500
+_GAIN = 0.005  # by which a later trial must be better than an earlier one
+_CLOSE = 1.05  # trials within this factor of the best are looked at more closely
+
+Problem = tuple[np.ndarray, np.ndarray]  #: points, and their targets
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """Distinct samples and the problems to be solved on them."""
+
+    X: Any  #: points (n, d), or the kernel matrix (n, n)
+    weights: np.ndarray
+    problems: list[Problem]
+    is_matrix: bool = False
+    groups: np.ndarray | None = None  #: (n,) the place of each point, -1 for a place of its own
+
+    def groups_of(self, points: np.ndarray) -> np.ndarray | None:
+        """Places of some of the points."""
+        if self.groups is None or (self.groups[points] < 0).all():
+            return None
+        return self.groups[points]
+
+    def __len__(self) -> int:
+        return self.X.shape[0]
+
+    def part(self, points: np.ndarray) -> TrainingSet:
+        """The samples at some positions; problems keep those of their points that are among them."""
+        place = np.full(len(self), -1)
+        place[points] = np.arange(len(points))
+        problems = []
+        for rows, targets in self.problems:
+            kept = place[rows] >= 0
+            problems.append((place[rows[kept]], targets[kept]))
+        X = self.X[np.ix_(points, points)] if self.is_matrix else self.X[points]
+        groups = None if self.groups is None else self.groups[points]
+        return replace(self, X=X, weights=self.weights[points], problems=problems, groups=groups)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How machines are trained: what all trials of an estimator share."""
+
+    loss: Callable[[np.ndarray], Loss]
+    rule: AlphaRule
+    criterion: str
+    folds: Callable[[np.ndarray], Iterable[tuple[np.ndarray, np.ndarray]]]
+    alphas: np.ndarray | None  #: one, candidates, or None for a choice
+    max_iter: int
+    indefinite: str
+    watch: Callable[[float], None] = lambda alpha: None  #: told of every alpha tried
+
+    @property
+    def fixed(self) -> float | None:
+        """The alpha that was given, if it is one."""
+        return float(self.alphas) if self.alphas is not None and self.alphas.ndim == 0 else None
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A settled kernel (None for a matrix), what is free, and the functions that are meant by that, at the points."""
+
+    kernel: Kernel | None
+    free: str  #: "free", "soft", "constant" or "zero"
+    null_space: NullSpace | None
+    P: np.ndarray
+    tolerance: float
+
+    @property
+    def name(self) -> str:
+        return f"{'a given matrix' if self.kernel is None else self.kernel!r}, {self.free}"
+
+
+class MachineTrial:
+    """One candidate on a training set: its machines, one per problem, and the search for their alphas."""
+
+    def __init__(self, candidate: Proposal, data: TrainingSet, rules: Rules, basis: np.ndarray | None = None):
+        self.candidate, self.data, self.rules, self.basis = candidate, data, rules, basis
+        self.stationary = False
+        self._indefinite = False
+        self.problems: list[MarginProblem] = []
+        self.chosen: list[tuple[float, dict]] = []  # alphas and paths of cross-validation
+
+    # -- matrices --------------------------------------------------------------------------------------------------
+
+    @property
+    def _free(self) -> str:
+        return self.candidate.free
+
+    def prepare(self, Phi: np.ndarray | None = None, alphas: Sequence[float] | None = None) -> None:
+        """Make the machines, from the kernel matrix (copied) or, if alphas are known, from a factor of low rank."""
+        if Phi is None and alphas is not None:
+            low_rank = self._low_rank(min(alphas))
+            if low_rank is not None:
+                self._set([low_rank] * len(self.data.problems))
+                return
+        Phi = self.matrix() if Phi is None else Phi
+        self._inspect(Phi)
+        self.Phi = Phi if self.rules.criterion == "cv" else None
+        everything = all(len(points) == len(Phi) for points, _ in self.data.problems)
+        if everything:
+            self._set([self._machine(np.array(Phi), self.candidate.P, self.basis)] * len(self.data.problems))
+        else:
+            self._set([self._machine_on(Phi, points) for points, _ in self.data.problems])
+
+    def matrix(self) -> np.ndarray:
+        """The kernel matrix."""
+        if self.candidate.kernel is None:
+            return self.data.X
+        n = len(self.data)
+        require_memory(3 * 8 * n**2, f"a dense machine on {n} points", "train on a subset.")
+        return self.candidate.kernel(self.data.X)
+
+    def _set(self, machines: list[Machine]) -> None:
+        self.problems = [
+            MarginProblem(
+                machine,
+                self.rules.loss(targets),
+                self.data.weights[points],
+                self.rules.max_iter,
+                self.data.groups_of(points),
+            )
+            for machine, (points, targets) in zip(machines, self.data.problems, strict=True)
+        ]
+        for problem in self.problems:
+            problem.watch = self.rules.watch
+
+    def _low_rank(self, alpha: float) -> LowRankMachine | None:
+        """A machine of low rank that is accurate enough for alpha, if there is one and the loss can use it."""
+        n, kernel = len(self.data), self.candidate.kernel
+        smooth = self.rules.loss(self.data.problems[0][1][:1]).provides(newton.NEEDS)
+        if n < _LOW_RANK_FROM or kernel is None or self._free not in WHOLE or kernel.is_indefinite or not smooth:
+            return None
+        if any(len(points) < n for points, _ in self.data.problems) or hasattr(self.data.X, "tocsr"):
+            return None
+        X = self.data.X
+        machine = LowRankMachine(
+            lambda rows: kernel(X, X[rows]), kernel.diag(X), self.candidate.P,
+            _REST * alpha / float(self.data.weights.max()), min(_MAX_RANK, n // _RANK_SHARE),
+            self._free == "soft", self.candidate.tolerance,
+        )  # fmt: skip
+        return machine if machine.is_accurate else None
+
+    def _inspect(self, Phi: np.ndarray) -> None:
+        """Whether the kernel matrix has negative eigenvalues beside the null space; only asked where it may."""
+        kernel = self.candidate.kernel
+        if kernel is None or kernel.is_indefinite:
+            free = FreeMachine(np.array(Phi), self.candidate.P, self.candidate.tolerance).K
+            self._indefinite = not is_definite(free, overwrite=True)
+        self.stationary = self._indefinite and self.rules.indefinite == "stationary"
+
+    @property
+    def is_indefinite(self) -> bool:
+        """Whether the kernel matrix has negative eigenvalues beside the null space."""
+        return self._indefinite
+
+    def _machine_on(self, Phi: np.ndarray, points: np.ndarray) -> Machine:
+        return self._machine(Phi[np.ix_(points, points)], self.candidate.P[points], _within(self.basis, points))
+
+    def _machine(self, Phi: np.ndarray, P: np.ndarray, basis: np.ndarray | None) -> Machine:
+        kind, tolerance = self._free, self.candidate.tolerance
+        free = P if kind in WHOLE else np.ones((len(Phi), 1 if kind == "constant" else 0))
+        if self._indefinite:  # annihilating polynomials gains nothing for a kernel that stays indefinite
+            if self.stationary:
+                return FreeMachine(Phi, free, tolerance, indefinite=True)
+            return RepairedMachine(Phi, free, tolerance, self.rules.indefinite)
+        if kind == "soft" and P.shape[1] > 1:
+            return SoftMachine(Phi, P, tolerance)
+        if kind in WHOLE:
+            return FreeMachine(Phi, P, tolerance)
+        if not P.shape[1] and basis is None:  # a positive definite kernel: nothing to annihilate
+            return FreeMachine(Phi, free, tolerance)
+        return DenseMachine(Phi, P, free, basis, tolerance)
+
+    # -- alphas ----------------------------------------------------------------------------------------------------
+
+    def explore(self, near: Sequence[float] | None = None) -> None:
+        """Try alphas for every problem, around those known from fewer points if there are any."""
+        alphas = self.rules.alphas
+        if self.rules.criterion == "cv" and self.rules.fixed is None:
+            self.chosen = [self._cross_validate(k) for k in range(len(self.problems))]
+            return
+        for k, problem in enumerate(self.problems):
+            try:
+                if alphas is not None:
+                    problem.exhaust(self.rules.rule, np.atleast_1d(alphas))
+                elif near is None or not np.isfinite(near[k]):
+                    problem.explore(self.rules.rule)
+                else:
+                    problem.explore(self.rules.rule, near[k], 10.0**0.5)
+            except UnboundedError as error:
+                raise UnboundedError(f"{error} (The latter is indefinite='clip'.)") from None
+
+    def refine(self) -> None:
+        """Smaller steps around the best alpha of each problem, unless the user gave them."""
+        if self.rules.alphas is None and self.rules.criterion == "loo":
+            for problem in self.problems:
+                problem.refine()
+
+    @property
+    def score(self) -> float:
+        """The mean over the problems of their best scores; a problem that the null space alone solves counts with the
+        score of that."""
+        if self.chosen:
+            return float(np.mean([path["score"].min() for _, path in self.chosen]))
+        return float(np.mean([problem.best_score(self.rules.rule) for problem in self.problems]))
+
+    @cached_property
+    def fits(self) -> list[MarginFit]:
+        """The machines at the best alphas."""
+        if not self.chosen:
+            return [problem.best() for problem in self.problems]
+        fits = []
+        for problem, (alpha, path) in zip(self.problems, self.chosen, strict=True):
+            problem.exhaust(self.rules.rule, np.array([alpha]))
+            fits.append(replace(problem.best(), path=path))
+        return fits
+
+    @property
+    def alphas(self) -> list[float]:
+        """Those of the machines; NaN where the null space alone meets all points."""
+        return [fit.alpha for fit in self.fits]
+
+    @cached_property
+    def coefficients(self) -> list[Coefficients]:
+        """Those of the machines."""
+        machines = {id(problem.machine) for problem in self.problems}
+        if len(machines) == 1:
+            return self.problems[0].machine.expand_many([fit.parts for fit in self.fits])
+        return [fit.coefficients for fit in self.fits]
+
+    def dual(self) -> np.ndarray:
+        """Coefficients of the kernel at the points (n, k), a column per problem."""
+        dual = np.zeros((len(self.data), len(self.fits)))
+        for k, (found, (points, _)) in enumerate(zip(self.coefficients, self.data.problems, strict=True)):
+            dual[points[found.points], k] = found.dual
+        return dual
+
+    def values(self) -> np.ndarray:
+        """The functions of all problems at all points, (n, k)."""
+        dual, null = self.dual(), np.column_stack([found.null for found in self.coefficients])
+        support = np.flatnonzero(np.abs(dual).sum(axis=1) > 0)
+        X, kernel = self.data.X, self.candidate.kernel
+        columns = X[:, support] if kernel is None else kernel(X, X[support]) if len(support) else np.empty((len(X), 0))
+        free = self.candidate.P @ null if self._free in WHOLE else null.sum(axis=0)
+        return columns @ dual[support] + free
+
+    def _cross_validate(self, k: int) -> tuple[float, dict]:
+        (points, targets), weights = self.data.problems[k], self.data.weights
+        Phi, P = self.Phi, self.candidate.P
+        assert Phi is not None
+
+        def paths(train: np.ndarray, alphas: np.ndarray) -> Iterator:
+            problem = MarginProblem(
+                self._machine_on(Phi, points[train]),
+                self.rules.loss(targets[train]), weights[points[train]], self.rules.max_iter,
+            )  # fmt: skip
+            return problem.path(alphas)
+
+        def values(fit: MarginFit, train: np.ndarray, test: np.ndarray) -> np.ndarray:
+            found, outer = fit.coefficients, points[test]
+            null = P[outer] @ found.null if self._free in WHOLE else np.full(len(outer), found.null.sum())
+            return Phi[np.ix_(outer, points[train][found.points])] @ found.dual + null
+
+        problem, alphas = self.problems[k], self.rules.alphas
+        grid = self.rules.rule.alphas(problem.unit) if alphas is None else alphas
+        loss, weights = self.rules.loss(targets), weights
+        return cross_validate(
+            self.rules.folds(targets), paths, values, loss, weights[points], self.rules.rule, grid, alphas is None
+        )
+
+
+def best_of(trials: Sequence[MachineTrial]) -> MachineTrial:
+    """The trial with the best score; those that come close are looked at more closely first.
+
+    Earlier trials are preferred where scores are nearly equal. Trials whose machines do not exist are left out, unless
+    all are.
+    """
+    kept: list[MachineTrial] = []
+    failure: Exception | None = None
+    matrices: dict[int, np.ndarray] = {}
+    for trial in trials:
+        key = id(trial.candidate.kernel)
+        try:
+            if key not in matrices:
+                matrices = {key: trial.matrix()}
+            trial.prepare(matrices[key])
+            trial.explore()
+        except (UnboundedError, np.linalg.LinAlgError) as error:
+            failure = failure or error
+            continue
+        kept.append(trial)
+    if not kept:
+        raise failure or ValueError("there is nothing to be tried.")
+    lowest = min(trial.score for trial in kept)
+    close = [trial for trial in kept if trial.score <= _CLOSE * lowest]
+    for trial in close:
+        trial.refine()
+    best = close[0]
+    for trial in close[1:]:
+        if trial.score < (1.0 - _GAIN) * best.score:
+            best = trial
+    return best
+
+
+def _within(basis: np.ndarray | None, points: np.ndarray) -> np.ndarray | None:
+    """Positions, among the given points, of those that belong to the basis."""
+    return None if basis is None else np.flatnonzero(np.isin(points, basis))
