@@ -23,7 +23,7 @@ from ..solvers.margin.problem import EMPTY_PATH
 from ..solvers.margin.separation import InseparableError
 from .base import kernel_for
 from .margin import MarginMachine
-from .trials import Rules, TrainingSet, MachineTrial
+from .trials import MachineTrial, Rules, TrainingSet
 
 ENGINES = ("auto", "exact", "field")
 _LOSSES: dict[str, type[Loss]] = {"squared_hinge": SquaredHinge, "hinge": Hinge}

@@ -21,7 +21,7 @@ from ..nullspace.spaces import warn_off_span
 from ..solvers.margin.path import AlphaRule
 from .base import KernelMachine, Terms, alphas_of, kernel_for
 from .settling import METRICS, choose_scale, has_open_scale, standardized, warn_of_units, with_column_numbers
-from .trials import WHOLE, Proposal, Problem, Rules, TrainingSet, MachineTrial, best_of
+from .trials import WHOLE, MachineTrial, Problem, Proposal, Rules, TrainingSet, best_of
 
 NAMED_NULL_SPACES = ("auto", "zero", "constant", "soft")
 WAYS_WITH_INDEFINITE = ("clip", "flip", "stationary")

@@ -21,7 +21,7 @@ from ..solvers.margin.separation import separates
 from .base import kernel_for
 from .margin import FOLDS, MarginMachine
 from .probabilities import binary_probabilities, fit_slopes, fit_temperature, multinomial_probabilities
-from .trials import Problem, TrainingSet, MachineTrial
+from .trials import MachineTrial, Problem, TrainingSet
 
 _FEW = 40  # with fewer points per free function, a machine that is orthogonal to them is tried, too
 
