@@ -27,8 +27,10 @@ NAMED_NULL_SPACES = ("auto", "zero", "constant", "soft")
 WAYS_WITH_INDEFINITE = ("clip", "flip", "stationary")
 FOLDS = 5
 _TOLERANCE = 1e-13
-_CHOOSE_ON = 1200  # points on which kernels and null spaces are compared
-_MANY = 1600  # from here on
+_BELOW = 1.0  # how much smaller an alpha may be than the one known from fewer points, for a start
+_CHOOSE_ON = 700  # points on which kernels and null spaces are compared, if there are many
+_PER_FUNCTION = 5  # but as many for each of the d + 1 linear functions
+_MANY = 1200  # from here on
 
 
 class MarginMachine(KernelMachine, ABC):
@@ -258,27 +260,26 @@ class MarginMachine(KernelMachine, ABC):
     def _trained(self, data: TrainingSet, y: np.ndarray, null_columns, rules: Rules) -> MachineTrial:
         """The trial that is best by what was left out, trained on all points."""
         part = self._part(data, y, rules)
-        small = data if part is None else data.part(part)
-        small_y, columns = (y, null_columns) if part is None else (y[part], _rows_of(null_columns, part))
-        kernels = self._kernels_by_evidence(small, small_y, columns, rules)
-        candidates = self._candidates(kernels, small, small_y, columns)
         if part is None:
-            trials = [MachineTrial(c, data, rules, self._basis(c, data)) for c in candidates]
-            return best_of(trials) if len(trials) > 1 else _only(trials[0])
-        near = None
-        if len(candidates) > 1 or rules.alphas is None:
-            best = best_of([MachineTrial(c, small, rules, self._basis(c, small)) for c in candidates])
-            chosen, near = best.candidate, best.alphas
-        else:
-            chosen = candidates[0]
+            return self._compared(data, y, null_columns, rules)
+        with threads.suited_to(len(part)):
+            best = self._compared(data.part(part), y[part], _rows_of(null_columns, part), rules)
+        chosen, near = best.candidate, best.alphas
         whole = replace(self._candidate(chosen.kernel, chosen.free, data.X, y, null_columns), free=chosen.free)
-        trial = MachineTrial(whole, data, rules, self._basis(whole, data))
-        return _only(trial, near if rules.alphas is None else None)
+        return _only(MachineTrial(whole, data, rules, self._basis(whole, data)), near)
+
+    def _compared(self, data: TrainingSet, y: np.ndarray, null_columns, rules: Rules) -> MachineTrial:
+        """The best of all candidates."""
+        kernels = self._kernels_by_evidence(data, y, null_columns, rules)
+        candidates = self._candidates(kernels, data, y, null_columns)
+        trials = [MachineTrial(c, data, rules, self._basis(c, data)) for c in candidates]
+        return best_of(trials) if len(trials) > 1 else _only(trials[0])
 
     def _part(self, data: TrainingSet, y: np.ndarray, rules: Rules) -> np.ndarray | None:
         """Points on which to compare kernels and null spaces where all would take long: each label in proportion."""
         n = len(data)
-        if n < _MANY or rules.criterion != "loo" or any(len(points) < n for points, _ in data.problems):
+        size = max(_CHOOSE_ON, 0 if self._is_given() else _PER_FUNCTION * (data.X.shape[1] + 1))
+        if n < max(_MANY, 1.5 * size) or rules.criterion != "loo" or any(len(points) < n for points, _ in data.problems):
             return None
         rng, labels = np.random.default_rng(0), y
         if len(np.unique(y)) > n // 20:
@@ -286,7 +287,7 @@ class MarginMachine(KernelMachine, ABC):
         parts = []
         for label in np.unique(labels):
             members = rng.permutation(np.flatnonzero(labels == label))
-            parts.append(members[: max(int(np.ceil(_CHOOSE_ON * len(members) / n)), min(len(members), 20))])
+            parts.append(members[: max(int(np.ceil(size * len(members) / n)), min(len(members), 20))])
         return np.sort(np.concatenate(parts))
 
     def _kernels_by_evidence(self, data: TrainingSet, y, null_columns, rules: Rules) -> list[Kernel | None]:
@@ -398,13 +399,18 @@ class MarginMachine(KernelMachine, ABC):
 
 
 def _only(trial: MachineTrial, near: list[float] | None = None) -> MachineTrial:
-    """A trial without rivals."""
-    fixed = trial.rules.fixed
-    alphas = [fixed] if fixed is not None else near
-    known = alphas is not None and np.isfinite(alphas).all()
-    trial.prepare(alphas=[a / 10.0 if fixed is None else a for a in alphas] if known and alphas else None)
-    trial.explore(near)
-    if near is None:
+    """A trial without rivals, around alphas that are known from fewer points, if there are any."""
+    rules = trial.rules
+    known = near is not None and bool(np.isfinite(near).all()) and rules.alphas is None
+    if rules.alphas is not None:
+        trial.prepare(float(rules.alphas.min()))
+    else:
+        trial.prepare(min(near) / _BELOW if known and near is not None else None)
+    trial.explore(near if known else None)
+    if known and not trial.is_accurate:  # the best alpha is smaller than expected
+        trial.prepare(min(trial.alphas) / _BELOW)
+        trial.explore(trial.alphas)
+    if not known:
         trial.refine()
     return trial
 

@@ -217,7 +217,7 @@ class SVC(ClassifierMixin, MarginMachine):
         kernels = super()._kernels(X, weights)
         if self.kernel is not None or not self._is_automatic() or self._given_alpha() is not None:
             return kernels
-        return kernels if isinstance(kernels[0], NegativeDistance) else [NegativeDistance(), *kernels]
+        return kernels if isinstance(kernels[0], NegativeDistance) else [*kernels, NegativeDistance()]
 
     def _what_is_free(self, P: np.ndarray, problems: list[Problem]) -> list[str]:
         """Everything, with a price or without, or only the constant: chosen by what is left out."""

@@ -23,11 +23,12 @@ from ..solvers.margin.path import AlphaRule, cross_validate
 from ..solvers.margin.problem import MarginFit, MarginProblem
 
 WHOLE = ("free", "soft")  # kinds whose functions have the whole null space
-_REST = 0.02  # what a factor of low rank may leave out of the kernel, in units of alpha
+_REST = 0.02  # what a factor of low rank should leave out of the kernel, in units of alpha
+_AT_MOST = 0.05  # and what it may
 _MAX_RANK = 1000
-_RANK_SHARE = 8
-_LOW_RANK_FROM = 1500
-_GAIN = 0.005  # by which a later trial must be better than an earlier one
+_RANK_SHARE = 4
+_LOW_RANK_FROM = 1000
+_GAIN = 0.005  # share by which a later trial must be better than an earlier one
 _CLOSE = 1.05  # trials within this factor of the best are looked at more closely
 
 Problem = tuple[np.ndarray, np.ndarray]  #: points, and their targets
@@ -115,10 +116,13 @@ class MachineTrial:
     def _free(self) -> str:
         return self.candidate.free
 
-    def prepare(self, Phi: np.ndarray | None = None, alphas: Sequence[float] | None = None) -> None:
-        """Make the machines, from the kernel matrix (copied) or, if alphas are known, from a factor of low rank."""
-        if Phi is None and alphas is not None:
-            low_rank = self._low_rank(min(alphas))
+    def prepare(self, smallest: float | None = None, Phi: np.ndarray | None = None) -> None:
+        """Make the machines: from the kernel matrix (copied), or from a factor of low rank that is accurate enough for
+        the smallest alpha, if that is known."""
+        self.__dict__.pop("fits", None)
+        self.__dict__.pop("coefficients", None)
+        if Phi is None and smallest is not None:
+            low_rank = self._low_rank(smallest)
             if low_rank is not None:
                 self._set([low_rank] * len(self.data.problems))
                 return
@@ -176,6 +180,13 @@ class MachineTrial:
             free = FreeMachine(np.array(Phi), self.candidate.P, self.candidate.tolerance).K
             self._indefinite = not is_definite(free, overwrite=True)
         self.stationary = self._indefinite and self.rules.indefinite == "stationary"
+
+    @property
+    def is_accurate(self) -> bool:
+        """Whether a factor of low rank leaves out little of the kernel, compared with the alphas that were chosen."""
+        machine = self.problems[0].machine
+        smallest = np.nanmin([*self.alphas, np.inf]) / float(self.data.weights.max())
+        return not isinstance(machine, LowRankMachine) or machine.rest <= _AT_MOST * smallest
 
     @property
     def is_indefinite(self) -> bool:
@@ -312,7 +323,7 @@ def best_of(trials: Sequence[MachineTrial]) -> MachineTrial:
         try:
             if key not in matrices:
                 matrices = {key: trial.matrix()}
-            trial.prepare(matrices[key])
+            trial.prepare(Phi=matrices[key])
             trial.explore()
         except (UnboundedError, np.linalg.LinAlgError) as error:
             failure = failure or error

@@ -11,7 +11,7 @@ f_i -> t_i - a_i / B_ii, B the dual block of the inverse of the saddle matrix.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 
 _ROWS_AT_ONCE = 32
 _UNDETERMINED = 1e-12
@@ -140,9 +140,9 @@ class LowRankFactor(_NullSpaceBlock):
         self.noise = noise[active]
         self.root = np.sqrt(self.noise)
         self.G = K.F[active] / self.root[:, None]
-        core = self.G.T @ self.G
+        core = blas.dsyrk(1.0, self.G.T, lower=1)
         core[np.diag_indices_from(core)] += 1.0
-        self.L = np.linalg.cholesky(core)
+        self.L = lapack.dpotrf(core, lower=1, overwrite_a=1, clean=1)[0]
         self.Q = Q[active] / self.root[:, None]
         self.AQ = self._shrink(self.Q)
         scale = float((self.root**2).mean()) + float((K.F[active] ** 2).sum() / max(len(active), 1))
