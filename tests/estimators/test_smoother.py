@@ -165,8 +165,8 @@ def test_large_problems_take_the_band_path_and_agree_with_a_direct_solve(criteri
     fixed = Smoother(alpha=model.alpha_, criterion=criterion).fit(X, y)
     np.testing.assert_allclose(model.predict(X), fixed.predict(X), atol=1e-8)
     np.testing.assert_allclose(model.edf_, fixed.edf_, rtol=1e-7)
-    np.testing.assert_allclose(model.prior_variance_, fixed.prior_variance_, rtol=1e-7)
-    np.testing.assert_allclose(np.abs(model.loo_).mean(), np.abs(fixed.loo_).mean(), rtol=1e-7)
+    np.testing.assert_allclose(model.prior_variance_, fixed.prior_variance_, rtol=1e-5)  # near points are merged there
+    np.testing.assert_allclose(np.abs(model.loo_).mean(), np.abs(fixed.loo_).mean(), rtol=1e-5)
 
 
 @pytest.mark.parametrize("n", [60, 1600])

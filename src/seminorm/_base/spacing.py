@@ -8,6 +8,7 @@ from scipy.spatial.distance import cdist
 
 _CHUNK = 2**18
 _NEAR = 0.01
+_COPIES = 4
 _TREE_DIMENSIONS = 12
 _BLOCK = 2**24
 
@@ -42,9 +43,11 @@ def median_spacing(points: np.ndarray, k: int = 1, *, most: int | None = None) -
     return float(np.median(neighbor_distances(distinct, k, stride=stride)))
 
 
-def near_groups(X: np.ndarray) -> np.ndarray | None:
+def near_groups(X: np.ndarray, share: float = _NEAR, rounding: float = np.inf) -> np.ndarray | None:
     """The place (n,) of each point, -1 for a place of its own: points coincide that are a hundred times nearer to each
-    other than points are to their nearest distinct neighbour (the median); None if there are none.
+    other than points are to their fifth neighbour (the median: there may be four copies of all). None if none do.
+
+    ``share`` says how many times; ``rounding`` limits how far apart they may be, in units of the extent of X.
 
     Examples
     --------
@@ -53,34 +56,38 @@ def near_groups(X: np.ndarray) -> np.ndarray | None:
     >>> near_groups(np.array([[0.0], [1.0], [2.0], [1.001]]))
     array([-1,  0, -1,  0])
     """
+    if not len(X):
+        return None
     distinct, inverse = np.unique(X, axis=0, return_inverse=True)
     inverse = inverse.ravel()
-    n = len(distinct)
+    n, limit = len(distinct), rounding * float(np.ptp(distinct, axis=0).max(initial=0.0))
     if n < 3:
         return _places(inverse)
     if X.shape[1] <= _TREE_DIMENSIONS:
         tree = cKDTree(distinct)
-        reach = _NEAR * float(np.median(tree.query(distinct, k=[2])[0]))
+        reach = min(share * float(np.median(tree.query(distinct, k=[min(_COPIES + 2, n)])[0])), limit)
         pairs = tree.query_pairs(reach, output_type="ndarray")
     else:
-        pairs = _near_pairs(distinct)
+        pairs = _near_pairs(distinct, share, limit)
     if len(pairs):
         graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n, n))
         inverse = connected_components(graph, directed=False)[1][inverse]
     return _places(inverse)
 
 
-def _near_pairs(points: np.ndarray) -> np.ndarray:
+def _near_pairs(points: np.ndarray, share: float, limit: float) -> np.ndarray:
     """Pairs of points much nearer than usual, where trees do not help."""
     n, step = len(points), max(1, _BLOCK // len(points))
-    nearest, found = np.empty(n), []
+    nearest, usual, found = np.empty(n), np.empty(n), []
     for start in range(0, n, step):
         rows = np.arange(start, min(start + step, n))
         distances = cdist(points[rows], points)
         distances[np.arange(len(rows)), rows] = np.inf
         nearest[rows] = distances.min(axis=1)
+        k = min(_COPIES, n - 2)
+        usual[rows] = np.partition(distances, k, axis=1)[:, k]
         found.append((rows, np.argmin(distances, axis=1)))
-    near = nearest <= _NEAR * np.median(nearest)
+    near = nearest <= min(share * float(np.median(usual)), limit)
     partner = np.concatenate([columns for _, columns in found])
     return np.column_stack([np.flatnonzero(near), partner[near]])
 

@@ -279,7 +279,11 @@ class MarginMachine(KernelMachine, ABC):
         """Points on which to compare kernels and null spaces where all would take long: each label in proportion."""
         n = len(data)
         size = max(_CHOOSE_ON, 0 if self._is_given() else _PER_FUNCTION * (data.X.shape[1] + 1))
-        if n < max(_MANY, 1.5 * size) or rules.criterion != "loo" or any(len(points) < n for points, _ in data.problems):
+        if (
+            n < max(_MANY, 1.5 * size)
+            or rules.criterion != "loo"
+            or any(len(points) < n for points, _ in data.problems)
+        ):
             return None
         rng, labels = np.random.default_rng(0), y
         if len(np.unique(y)) > n // 20:

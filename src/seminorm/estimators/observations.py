@@ -1,23 +1,28 @@
 """From what the user passes to ``fit`` to linear functionals, targets and weights."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils import check_array
 
+from .._base.spacing import near_groups
 from ..functions.functionals import Functional, ObservedFunctionals
 from ..kernels.base import Kernel
+
+_ROUNDING = 1e-7  # of single precision, in units of the extent of X
+_SAME_VALUE = 1e-6  # values that differ by less, in units of their standard deviation, are copies
 
 
 @dataclass
 class FunctionalData:
     """N observed functionals with targets (N, k) and positive weights (N,); the values come first, if there are any.
 
-    ``groups[i]`` says which observed value sample i went into: samples at the same point are merged into one
-    observation with their weighted mean and the sum of their weights, which changes no fit, and makes "leave one out"
-    leave out a point rather than one of its copies. Samples of weight zero are left out (-1).
+    ``groups[i]`` says which observed value sample i went into: samples at the same point (to the rounding of single
+    precision) are merged into one observation with their weighted mean and the sum of their weights, which changes no
+    fit, and makes "leave one out" leave out a point rather than one of its copies. Samples of weight zero are left out
+    (-1).
     """
 
     functionals: list[Functional]
@@ -27,6 +32,26 @@ class FunctionalData:
     scatter: np.ndarray  #: weighted sum of squares of the samples about the means of their points, per output
     repeats: int  #: degrees of freedom of the scatter: different values at the same point, less one each
     n_values: int  #: number of observed values
+
+    def merged_places(self) -> Self | None:
+        """The same with values at points much nearer than usual merged, too, for the choice of alpha: a copy that was
+        moved a little is no second observation. None if there are no such points."""
+        if not self.n_values:
+            return None
+        n, points = self.n_values, self.functionals[0].points
+        merged = _merge(points, self.targets[:n], self.weights[:n], near_groups(points))
+        if len(merged.points) == n:
+            return None
+        return replace(
+            self,
+            functionals=[Functional.values(merged.points), *self.functionals[1:]],
+            targets=np.concatenate([merged.targets, self.targets[n:]]),
+            weights=np.concatenate([merged.weights, self.weights[n:]]),
+            groups=np.full(len(self.groups), -1),
+            scatter=self.scatter + merged.scatter,
+            repeats=self.repeats + merged.repeats,
+            n_values=len(merged.points),
+        )
 
     @property
     def points(self) -> np.ndarray:
@@ -45,8 +70,8 @@ def collect_observations(
     kernel: Kernel,
 ) -> FunctionalData:
     """Observed values, then observed gradient components, then other functionals."""
-    points, targets, point_weights, groups, scatter, repeats = _merge_duplicates(X, y, weights)
-    blocks = [ObservedFunctionals(Functional.values(points), targets, point_weights)]
+    merged = _merge(X, y, weights, near_groups(X[weights > 0], rounding=_ROUNDING))
+    blocks = [ObservedFunctionals(Functional.values(merged.points), merged.targets, merged.weights)]
     if gradients is not None:
         blocks.append(_gradient_observations(gradients, X, weights, y.shape[1], kernel))
     for block in functionals:
@@ -60,7 +85,13 @@ def collect_observations(
     blocks += functionals
     observed, values, all_weights = zip(*[block for block in blocks if block.functional.size], strict=True)
     return FunctionalData(
-        list(observed), np.concatenate(values), np.concatenate(all_weights), groups, scatter, repeats, len(points)
+        list(observed),
+        np.concatenate(values),
+        np.concatenate(all_weights),
+        merged.groups,
+        merged.scatter,
+        merged.repeats,
+        len(merged.points),
     )
 
 
@@ -96,22 +127,37 @@ def _checked_item(item: Any) -> tuple[Functional, Any, Any]:
     return item[0], item[1], item[2] if len(item) == 3 else 1.0
 
 
-def _merge_duplicates(X: np.ndarray, y: np.ndarray, weights: np.ndarray) -> tuple:
+class _Merged(NamedTuple):
+    """Samples merged where they coincide; the fields are those of :class:`FunctionalData`."""
+
+    points: np.ndarray
+    targets: np.ndarray
+    weights: np.ndarray
+    groups: np.ndarray
+    scatter: np.ndarray
+    repeats: int
+
+
+def _merge(X: np.ndarray, y: np.ndarray, weights: np.ndarray, places: np.ndarray | None) -> _Merged:
+    """Merge samples of positive weight at the same place: ``places`` are theirs, -1 for a place of its own."""
     used = np.flatnonzero(weights > 0)
-    if not len(used):  # there are only functionals
-        return X, y, weights, np.full(len(X), -1), np.zeros(y.shape[1]), 0
-    _, first, inverse = np.unique(X[used], axis=0, return_index=True, return_inverse=True)
+    groups = np.full(len(X), -1)
+    if places is None:
+        groups[used] = np.arange(len(used))
+        return _Merged(X[used], y[used], weights[used], groups, np.zeros(y.shape[1]), 0)
+    labels = np.where(places >= 0, places, len(X) + np.arange(len(used)))
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     order = np.argsort(first)  # that of the data
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     members = rank[inverse.ravel()]
     total = np.bincount(members, weights[used])
     targets = np.column_stack([np.bincount(members, weights[used] * column) for column in y[used].T]) / total[:, None]
-    groups = np.full(len(X), -1)
     groups[used] = members
     scatter = (weights[used, None] * (y[used] - targets[members]) ** 2).sum(axis=0)
-    repeats = len(np.unique(np.column_stack([members, y[used]]), axis=0)) - len(total) if len(total) < len(used) else 0
-    return X[used][first[order]], targets, total, groups, scatter, repeats
+    unit = _SAME_VALUE * np.maximum(y[used].std(axis=0), np.finfo(float).tiny)
+    repeats = len(np.unique(np.column_stack([members, np.round(y[used] / unit)]), axis=0)) - len(total)
+    return _Merged(X[used][first[order]], targets, total, groups, scatter, repeats)
 
 
 def _gradient_observations(

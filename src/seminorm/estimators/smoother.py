@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
@@ -13,15 +14,86 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from .._base import blas as threads
 from .._base.memory import require_memory
+from .._base.warnings import warn_user
 from ..functions import Expansion, cross, design, gram
-from ..kernels import Kernel
-from ..nullspace import identifiable, null_space_for, semidefinite_matrix, unisolvent_subset
-from ..solvers.ridge.selection import CRITERIA, solve
+from ..kernels import Kernel, NegativeDistance
+from ..nullspace import NullSpace, SoftTwin, identifiable, null_space_for, semidefinite_matrix, unisolvent_subset
+from ..nullspace.spaces import warn_off_span
+from ..solvers.margin.indefinite import is_definite
+from ..solvers.margin.machines import FreeMachine
+from ..solvers.ridge.selection import CRITERIA, Solution, solve
 from ..solvers.ridge.system import Factor, ReducedSystem
 from .base import FunctionRegressor, alphas_of, kernel_for
-from .observations import collect_observations, functional_shape, observed_functionals
+from .observations import FunctionalData, collect_observations, functional_shape, observed_functionals
+from .settling import METRICS, choose_scale, has_open_scale, standardized, warn_of_units, with_column_numbers
 
 _CHUNK_COLUMNS = 1024
+_FACTORS = (1.0, 10.0, 100.0)  # of the soft null space
+_FEW = 40  # points per free function from which on nothing is left to choose in few dimensions
+_LOW_DIMENSION = 3
+_MANY = 1000  # points on which kernels are compared
+_GAIN = 0.005  # share by which a later kernel must be better than an earlier one
+_NEARLY = 0.9  # degrees of freedom, as a share of n, from which on a fit nearly interpolates
+_PREDICTED = 0.05  # share of the variance of y that leaving out may cost a fit that nearly interpolates
+_ENOUGH = 10
+
+
+@dataclass
+class _Attempt:
+    """One kernel and null space, the observations, and the fit."""
+
+    kernel: Kernel
+    null_space: NullSpace
+    observed: FunctionalData
+    combinations: np.ndarray | None  #: of the null space, that the data determine
+    system: ReducedSystem | None = None
+    solution: Solution | None = None
+
+    def reduced_system(self, observed: FunctionalData) -> ReducedSystem:
+        """The system of these observations or of others with the same kernel and null space."""
+        P = design(self.null_space, observed.functionals)
+        P = P if self.combinations is None else P @ self.combinations
+        K = gram(self.kernel, observed.functionals)
+        return ReducedSystem(K, P, observed.targets, observed.weights, observed.scatter, observed.repeats)
+
+    @property
+    def left_out(self) -> float:
+        """The mean square of the leave-one-out residuals; NaN where it was not computed."""
+        assert self.solution is not None
+        return self.solution.left_out
+
+    def refuse_indefinite(self) -> None:
+        """Raise an error if the kernel matrix has negative eigenvalues beside the null space."""
+        P = design(self.null_space, self.observed.functionals)
+        if not is_definite(FreeMachine(gram(self.kernel, self.observed.functionals), P).K, overwrite=True):
+            raise ValueError(
+                f"kernel={self.kernel!r} has negative eigenvalues on these points beside the null space, and then the "
+                "fit has no minimum: use seminorm.invariance.DefiniteRepair, or SVR, which drops them."
+            )
+
+
+def _advice(dimension: int) -> str:
+    """What to do where there is no room for a dense fit."""
+    field = ", or use seminorm.FieldSmoother, which takes millions of points in one to four dimensions."
+    return f"fit a subset{field if dimension <= 4 else '.'}"
+
+
+def _possible(attempt: Callable[[Kernel], _Attempt], kernels: list[Kernel]) -> list[_Attempt]:
+    """The attempts that do not fail."""
+    found = []
+    for kernel in kernels:
+        try:
+            found.append(attempt(kernel))
+        except (ValueError, np.linalg.LinAlgError):
+            continue
+    return found
+
+
+def _on_all(kernel: Kernel, X: np.ndarray) -> Kernel:
+    """The kernel that was chosen on some points, for all of them."""
+    return (
+        SoftTwin(kernel.kernel, X, kernel.factor).for_dimension(X.shape[1]) if isinstance(kernel, SoftTwin) else kernel
+    )
 
 
 class Smoother(FunctionRegressor):
@@ -84,13 +156,14 @@ class Smoother(FunctionRegressor):
         self,
         kernel: Kernel | None = None,
         alpha: ArrayLike = "auto",
-        criterion: str = "gcv",
+        criterion: str = "auto",
         null_space: Any = "auto",
         prior_variance: float | str = "auto",
         verbose: bool = False,
+        metric: str | None = None,
     ):
         self.kernel, self.alpha, self.criterion, self.null_space = kernel, alpha, criterion, null_space
-        self.prior_variance, self.verbose = prior_variance, verbose
+        self.prior_variance, self.verbose, self.metric = prior_variance, verbose, metric
 
     def fit(
         self,
@@ -121,15 +194,78 @@ class Smoother(FunctionRegressor):
         self.X_fit_, self._y, self._single = X, y[:, None] if y.ndim == 1 else y, y.ndim == 1
         further = [observed_functionals(item, X.shape[1], self._y.shape[1]) for item in functionals or ()]
         known = X[weights > 0] if len(X) else np.concatenate([item.functional.points for item in further])
-        self.kernel_ = kernel_for(self.kernel, known)
-        self._observed = collect_observations(X, self._y, weights, gradients, further, self.kernel_)
-        self.null_space_ = null_space_for(self.null_space, self.kernel_, self._observed.points)
-        self._check_observations(int((weights > 0).sum()))
+        if self.metric is None:
+            warn_of_units(self.kernel, known)
         self.__dict__.pop("_loo", None)
-        self._identifiable = identifiable(self.null_space_, design(self.null_space_, self._observed.functionals))
-        with threads.suited_to(len(self._observed.targets)):
-            self._solve()
+
+        def attempt(kernel: Kernel) -> _Attempt:
+            observed = collect_observations(X, self._y, weights, gradients, further, kernel)
+            return self._attempt(kernel, observed, int((weights > 0).sum()))
+
+        values_only = gradients is None and not further
+        with threads.suited_to(len(known)):
+            best = self._best(known, self._y[weights > 0], weights[weights > 0], attempt, values_only)
+        self._adopt(best)
         return self
+
+    def _best(self, X, y, weights, attempt: Callable[[Kernel], _Attempt], values_only: bool) -> _Attempt:
+        """The attempt with the smallest leave-one-out error among the kernels to be tried; with many points they are
+        compared on some of them."""
+        settled = kernel_for(self.kernel, X, names=self._names())
+        is_open = has_open_scale(settled) or self.metric == "auto"
+        points, small = X, attempt
+        if len(X) > _MANY and values_only:
+            part = np.sort(np.random.default_rng(0).permutation(len(X))[:_MANY])
+            points, ys, ws = X[part], y[part], weights[part]
+
+            def small(kernel: Kernel) -> _Attempt:
+                return self._attempt(kernel, collect_observations(points, ys, ws, None, [], kernel), len(part))
+
+        def score(kernel: Kernel) -> float:
+            return small(kernel).left_out
+
+        if self.metric == "standardize":
+            settled = standardized(settled, X, weights)
+        if is_open:
+            settled, raw = choose_scale(settled, X, score), settled
+            if self.metric == "auto":
+                other = choose_scale(standardized(raw, X, weights), X, score)
+                settled = other if score(other) < score(settled) else settled
+        kernels = self._kernels(settled, points, values_only)
+        if len(kernels) == 1:
+            return attempt(_on_all(kernels[0], X))
+        best, *others = [small(kernel) for kernel in kernels[:1]] + _possible(small, kernels[1:])
+        for attempted in others:
+            if attempted.left_out < (1.0 - _GAIN) * best.left_out:
+                best = attempted
+        return best if small is attempt else attempt(_on_all(best.kernel, X))
+
+    def _kernels(self, base: Kernel, X: np.ndarray, values_only: bool) -> list[Kernel]:
+        """Kernels to be tried, the first preferred: where points are few for the linear functions that the thin plate
+        leaves free, also with these at a price, and -r, which leaves the constant free."""
+        n, d = X.shape
+        wants_soft = isinstance(self.null_space, str) and self.null_space == "soft"
+        automatic = isinstance(self.null_space, str) and self.null_space == "auto" and isinstance(self.alpha, str)
+        few = n < _FEW * (d + 1) or d > _LOW_DIMENSION
+        if base.null_degree < 1 or not (wants_soft or (automatic and values_only and few and n > d + 1)):
+            return [base]
+        require_memory(3 * 8 * n**2, f"a dense fit of {n} observations", _advice(d))
+        factors = _FACTORS if isinstance(self.alpha, str) else (10.0,)
+        soft: list[Kernel] = [SoftTwin(base, X, factor).for_dimension(d) for factor in factors]
+        if wants_soft or self.kernel is not None:
+            return soft if wants_soft else [base, *soft]
+        scale = getattr(base, "scale", None)  # of the columns, if they were standardised
+        rough = NegativeDistance() if scale is None else NegativeDistance().axis_scale(scale)
+        return [base, rough.for_dimension(d), *soft]
+
+    def _check_points(self, X) -> np.ndarray:
+        X = super()._check_points(X)
+        if self._identifiable is not None and isinstance(self.null_space, str):
+            warn_off_span(self.null_space_(X), self._identifiable)
+        return X
+
+    def _names(self) -> Any:
+        return getattr(self, "feature_names_in_", None)
 
     def _std(self, X: np.ndarray) -> np.ndarray:
         parts = []
@@ -195,6 +331,8 @@ class Smoother(FunctionRegressor):
         return X, y.astype(float), weights
 
     def _check_parameters(self) -> None:
+        if self.metric not in METRICS:
+            raise ValueError(f"metric must be one of {', '.join(map(repr, METRICS))}, got {self.metric!r}.")
         if self.criterion not in CRITERIA:
             raise ValueError(f"criterion must be one of {', '.join(map(repr, CRITERIA))}, got {self.criterion!r}.")
         if isinstance(self.alpha, str) and self.alpha != "auto":
@@ -211,9 +349,9 @@ class Smoother(FunctionRegressor):
         if variance != "auto" and not (isinstance(variance, Real) and 0 < float(variance) < np.inf):
             raise ValueError(f"prior_variance must be 'auto' or a positive number, got {variance!r}.")
 
-    def _check_observations(self, n_values: int) -> None:
-        points, size, distinct = self._observed.points, len(self._observed.targets), self._observed.n_values
-        dimension = self.null_space_(points[:1]).shape[1]
+    def _check_observations(self, observed: FunctionalData, space: NullSpace, n_values: int) -> None:
+        points, size, distinct = observed.points, len(observed.targets), observed.n_values
+        dimension = space(points[:1]).shape[1]
         if size < dimension:
             raise ValueError(
                 f"X has n_samples={size} distinct observations, fewer than the dimension {dimension} of the null "
@@ -226,11 +364,9 @@ class Smoother(FunctionRegressor):
                 "(np.unique(X, axis=0)), or use alpha > 0 or 'auto'."
             )
         # three n x n matrices, and the tensors of derivatives from which the blocks of other functionals are made
-        terms = [term for functional in self._observed.functionals for term in functional.terms]
+        terms = [term for functional in observed.functionals for term in functional.terms]
         tensors = sum(term.width**2 for term in terms if term.derivative or term.matrix is not None)
-        advice = ", or use seminorm.FieldSmoother, which takes millions of points in one to four dimensions."
-        advice = f"fit a subset{advice if points.shape[1] <= 4 else '.'}"
-        require_memory(3 * 8 * (size**2 + tensors), f"a dense fit of {size} observations", advice)
+        require_memory(3 * 8 * (size**2 + tensors), f"a dense fit of {size} observations", _advice(points.shape[1]))
 
     def _given_alpha(self) -> float | np.ndarray | None:
         """A number, candidates, or None for a search."""
@@ -239,18 +375,38 @@ class Smoother(FunctionRegressor):
         alphas = alphas_of(self.alpha)
         return alphas if alphas.ndim else float(alphas)
 
-    def _reduced_system(self) -> ReducedSystem:
-        observed = self._observed
-        P = self._restrict(design(self.null_space_, observed.functionals))
-        K = gram(self.kernel_, observed.functionals)
-        return ReducedSystem(K, P, observed.targets, observed.weights, observed.scatter, observed.repeats)
-
     def _restrict(self, P: np.ndarray) -> np.ndarray:
         return P if self._identifiable is None else P @ self._identifiable
 
-    def _solve(self) -> None:
-        system = self._reduced_system()
-        solution = solve(system, self._given_alpha(), self.criterion, self.verbose)
+    def _attempt(self, kernel: Kernel, observed: FunctionalData, n_values: int) -> _Attempt:
+        """The fit of one kernel."""
+        soft = isinstance(self.null_space, str) and self.null_space == "soft"
+        named = "auto" if soft else with_column_numbers(self.null_space, self._names())
+        space = null_space_for(named, kernel, observed.points)
+        self._check_observations(observed, space, n_values)
+        warn = not (isinstance(self.null_space, str) or self.null_space is None)
+        combinations = identifiable(space, design(space, observed.functionals), warn)
+        attempt = _Attempt(kernel, space, observed, combinations)
+        if kernel.is_indefinite:
+            attempt.refuse_indefinite()
+        places = observed.merged_places() if self._given_alpha() is None else None
+        if places is None:
+            attempt.system = attempt.reduced_system(observed)
+            attempt.solution = solve(attempt.system, self._given_alpha(), self.criterion, self.verbose)
+            return attempt
+        chosen = solve(attempt.reduced_system(places), None, self.criterion, self.verbose)
+        attempt.system = attempt.reduced_system(observed)
+        solution = solve(attempt.system, chosen.alpha, self.criterion, self.verbose)
+        path = {**chosen.path}
+        attempt.solution = replace(solution, path=path, variance=chosen.variance, left_out=chosen.left_out)
+        return attempt
+
+    def _adopt(self, attempt: _Attempt) -> None:
+        """Keep a fit."""
+        self.kernel_, self.null_space_, self._observed = attempt.kernel, attempt.null_space, attempt.observed
+        self._identifiable, system, solution = attempt.combinations, attempt.system, attempt.solution
+        assert system is not None and solution is not None
+        self.null_space_used_ = "soft" if isinstance(self.kernel_, SoftTwin) else "free"
         dual, null = system.coefficients(solution.g)
         null = null if self._identifiable is None else self._identifiable @ null
         self.dual_coef_, self.null_coef_ = (dual[:, 0], null[:, 0]) if self._single else (dual, null)
@@ -262,6 +418,27 @@ class Smoother(FunctionRegressor):
         self.prior_variance_ = float(variance[0]) if self._single else variance
         self.noise_variance_ = self.alpha_ * self.prior_variance_
         self._cached_factor = solution.factor
+        if isinstance(self.alpha, str):
+            self._warn_if_interpolating(attempt)
+
+    def _warn_if_interpolating(self, attempt: _Attempt) -> None:
+        """Warn where a chosen alpha nearly interpolates data that the others do not predict."""
+        observed, n = self._observed, len(self._observed.targets)
+        if n <= _ENOUGH + self.null_coef_.shape[0] or self.edf_ < _NEARLY * n or self._y.shape[1] > 1:
+            return
+        weights, y = observed.weights, observed.targets[:, 0]
+        spread = np.average((y - np.average(y, weights=weights)) ** 2, weights=weights)
+        error = attempt.left_out if np.isfinite(attempt.left_out) else self._left_out_square()
+        if error > _PREDICTED * spread:
+            warn_user(
+                f"the fit has {self.edf_:.4g} effective degrees of freedom for {n} observations: it nearly "
+                f"interpolates, although leaving out points shows errors of {100 * np.sqrt(error / spread):.2g} % of "
+                "the scatter of y. If y has noise, choose alpha by criterion='reml', or give it a number."
+            )
+
+    def _left_out_square(self) -> float:
+        residual = self._factor().leave_one_out()[:, 0]
+        return float(np.average(residual**2, weights=self._observed.weights))
 
     def _known_prior_variance(self) -> float | np.ndarray:
         if np.isnan(self.prior_variance_).any():
@@ -275,7 +452,8 @@ class Smoother(FunctionRegressor):
         factor: Factor | None = getattr(self, "_cached_factor", None)
         if factor is None:
             with threads.suited_to(len(self._observed.targets)):
-                self._cached_factor = factor = Factor(self._reduced_system(), self.alpha_)
+                attempt = _Attempt(self.kernel_, self.null_space_, self._observed, self._identifiable)
+                self._cached_factor = factor = Factor(attempt.reduced_system(self._observed), self.alpha_)
         return factor
 
     def _posterior(self, X, prior, diagonal: bool) -> np.ndarray:

@@ -3,8 +3,9 @@
 from .linear_algebra import independent_columns, project_kernel_matrix, unisolvent_subset
 from .registry import all_null_spaces, all_twins
 from .spaces import Columns, Features, Frozen, NullSpace, Polynomials, UnionSpace, identifiable, null_space_for
-from .twins import LagrangeBasis, ThinPlateTwin, Twin, semidefinite_matrix
+from .twins import LagrangeBasis, SoftTwin, ThinPlateTwin, Twin, semidefinite_matrix
 
-__all__ = ["Columns", "Features", "Frozen", "LagrangeBasis", "NullSpace", "Polynomials", "ThinPlateTwin", "Twin"]
+__all__ = ["Columns", "Features", "Frozen", "LagrangeBasis", "NullSpace", "Polynomials", "SoftTwin"]
+__all__ += ["ThinPlateTwin", "Twin"]
 __all__ += ["UnionSpace", "all_null_spaces", "all_twins", "identifiable", "independent_columns", "null_space_for"]
 __all__ += ["project_kernel_matrix", "semidefinite_matrix", "unisolvent_subset"]

@@ -5,7 +5,7 @@ import numpy as np
 from .._base.registry import Registry
 from ..kernels import Kernel, Polyharmonic, ThinPlate
 from .spaces import Columns, Features, Frozen, NullSpace, Polynomials, UnionSpace
-from .twins import LagrangeBasis, ThinPlateTwin, Twin
+from .twins import LagrangeBasis, SoftTwin, ThinPlateTwin, Twin
 
 _CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
 
@@ -35,4 +35,5 @@ all_twins.register(
         Twin.from_data(Polyharmonic(2), np.vstack([_CORNERS, [[0.4, 0.7]]])),
     ],
 )
+all_twins.register(SoftTwin, lambda: [SoftTwin(ThinPlate(), np.vstack([_CORNERS, [[0.4, 0.7], [0.9, 0.8]]]))])
 all_twins.register(ThinPlateTwin, lambda: [ThinPlateTwin(0.4)])

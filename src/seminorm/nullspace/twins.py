@@ -94,7 +94,44 @@ def semidefinite_matrix(kernel: Kernel, X: np.ndarray, points: np.ndarray, lagra
 
 
 @as_in("kernel", "differentiability", "max_dimension")
-class Twin(Kernel):
+class Corrected(Kernel):
+    """Base of the kernels phi(x, y) + l(x) b(y)' + b(x) l(y)'.
+
+    A subclass supplies ``_sides(X, times)``: the derivatives of l (n, r) and of b (n, r).
+    """
+
+    kernel: Kernel
+
+    def _refuse_singular(self, X, Y, times):
+        self.kernel._refuse_singular(X, Y, times)
+
+    def _sides(self, X, times: int) -> tuple[np.ndarray, np.ndarray]:
+        raise TypeError(f"{type(self).__name__} does not define its correction: supply _sides(X, times).")
+
+    def _matrix(self, X, Y):
+        matrix = self.kernel._matrix(X, Y)
+        left, right = self._sides(X, 0)
+        if Y is None:
+            correction = left @ right.T
+            matrix += correction + correction.T
+            return matrix
+        left_y, right_y = self._sides(Y, 0)
+        matrix += left @ right_y.T
+        matrix += right @ left_y.T
+        return matrix
+
+    def _diag(self, X):
+        left, right = self._sides(X, 0)
+        return self.kernel._diag(X) + 2.0 * np.einsum("ij,ij->i", left, right)
+
+    def _derivative(self, X, Y, x, y):
+        (left_l, left_r), (right_l, right_r) = self._sides(X, x), self._sides(Y, y)
+        first, second = "abcd"[:x], "efgh"[:y]
+        rule = f"nq{first},mq{second}->nm{first}{second}"
+        return self.kernel._derivative(X, Y, x, y) + np.einsum(rule, left_l, right_r) + np.einsum(rule, left_r, right_l)
+
+
+class Twin(Corrected):
     """The positive (semi-)definite twin of a conditionally positive definite kernel.
 
     With the Lagrange basis l_1 .. l_r of the null space on unisolvent points z_1 .. z_r,
@@ -145,9 +182,6 @@ class Twin(Kernel):
             raise ValueError(f"{kernel!r} with null_space={null_space!r} leaves nothing free: it is its own twin.")
         return cls(kernel, X[unisolvent_subset(values)], Frozen(space), definite)
 
-    def _refuse_singular(self, X, Y, times):
-        self.kernel._refuse_singular(X, Y, times)
-
     def for_dimension(self, dimension: int) -> Kernel:
         return Twin(self.kernel.for_dimension(dimension), self.points, self.null_space, self.definite)
 
@@ -162,27 +196,76 @@ class Twin(Kernel):
         half = np.moveaxis(np.tensordot(lagrange, core, axes=(1, 0)), -1, 1)
         return lagrange, half - self.kernel.derivative(X, points, x=times)
 
-    def _matrix(self, X, Y):
-        matrix = self.kernel._matrix(X, Y)
-        lagrange, rest = self._sides(X, 0)
-        if Y is None:
-            correction = lagrange @ rest.T
-            matrix += correction + correction.T
-            return matrix
-        lagrange_y, rest_y = self._sides(Y, 0)
-        matrix += lagrange @ rest_y.T
-        matrix += rest @ lagrange_y.T
-        return matrix
 
-    def _diag(self, X):
-        lagrange, rest = self._sides(X, 0)
-        return self.kernel._diag(X) + 2.0 * np.einsum("ij,ij->i", lagrange, rest)
+class SoftTwin(Corrected):
+    """The twin whose null space is penalised a little: a kernel with only the constant left free.
 
-    def _derivative(self, X, Y, x, y):
-        (left_l, left_r), (right_l, right_r) = self._sides(X, x), self._sides(Y, y)
-        first, second = "abcd"[:x], "efgh"[:y]
-        rule = f"nq{first},mq{second}->nm{first}{second}"
-        return self.kernel._derivative(X, Y, x, y) + np.einsum(rule, left_l, right_r) + np.einsum(rule, left_r, right_l)
+    With Q an orthonormal basis of the null space on the points, q(x) = p(x) R^-1 its functions (P = Q R) and Q1 the
+    functions beside the constant, the kernel is phi projected beside them on the points, plus weight times
+    sum_j q_j(x) q_j(y) over Q1. It is positive semi-definite, and leaves the constant free by default. Translations,
+    rotations and dilations of the points change nothing but a factor, because the weight is a multiple of the mean
+    eigenvalue of the projected matrix.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The conditionally positive definite kernel.
+    points : array (n, d)
+        The data that the null space is orthonormal on.
+    factor : float
+        The weight of the null space, in mean eigenvalues of the projected kernel matrix. A large one leaves it free.
+
+    See Also
+    --------
+    Twin
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from seminorm.kernels import ThinPlate
+    >>> from seminorm.nullspace import SoftTwin
+    >>> X = np.random.default_rng(0).random((30, 2))
+    >>> kernel = SoftTwin(ThinPlate(), X)
+    >>> kernel.null_degree, bool(np.linalg.eigvalsh(kernel(X))[0] > -1e-12)
+    (0, True)
+    """
+
+    def __init__(self, kernel: Kernel, points: ArrayLike, factor: float = 10.0):
+        self.kernel = kernel
+        self.points: Any = points
+        self.factor = factor
+
+    null_degree = 0
+
+    def for_dimension(self, dimension: int) -> Kernel:
+        settled = SoftTwin(self.kernel.for_dimension(dimension), self.points, self.factor)
+        settled._settle()
+        return settled
+
+    def _settle(self) -> None:
+        """What depends on the points: the space, R, Q'Phi Q with the weights, and Q."""
+        if not (np.isfinite(self.factor) and self.factor > 0):
+            raise ValueError(f"factor must be a positive number, got {self.factor!r}.")
+        points = np.asarray(self.points, dtype=float)
+        self._space = null_space_for("auto", self.kernel, points)
+        P = self._space(points)
+        combinations = independent_columns(P, self._space.resolution)
+        P = P if combinations is None else P @ combinations
+        Q, R = np.linalg.qr(P)
+        self._to_q = np.linalg.inv(R) if combinations is None else combinations @ np.linalg.inv(R)
+        constant = Q.sum(axis=0) / np.sqrt(len(Q))  # in the basis: the rest is orthogonal to it
+        Phi = self.kernel._matrix(points, None)
+        PhiQ = Phi @ Q
+        corner = Q.T @ PhiQ
+        mean = (np.trace(Phi) - np.trace(corner)) / max(len(Phi) - Q.shape[1], 1)
+        self._Q, self._points = Q, points
+        self._core = 0.5 * (corner + self.factor * mean * (np.eye(len(corner)) - np.outer(constant, constant)))
+
+    def _sides(self, X, times: int) -> tuple[np.ndarray, np.ndarray]:
+        q = np.moveaxis(np.tensordot(self._space.derivative(X, times), self._to_q, axes=(1, 0)), -1, 1)
+        phi = self.kernel._matrix(X, self._points) if times == 0 else self.kernel.derivative(X, self._points, x=times)
+        along = np.moveaxis(np.tensordot(phi, self._Q, axes=(1, 0)), -1, 1)
+        return q, np.moveaxis(np.tensordot(q, self._core, axes=(1, 0)), -1, 1) - along
 
 
 class ThinPlateTwin(Kernel):

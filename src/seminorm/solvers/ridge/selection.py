@@ -8,10 +8,12 @@ from ..linear.paths import BandPath, EigenPath, PathSummary, factor_path
 from .likelihood import deviance
 from .system import Factor, ReducedSystem, quotient
 
-CRITERIA = ("gcv", "loo", "reml")
+CRITERIA = ("auto", "gcv", "loo", "reml")
 _DECADES = (-14, 1)
 _PER_DECADE = 3
 _REFINEMENTS = 2
+FEW = 1400  # observations up to which leave-one-out is computed for every alpha
+_NEARLY = 0.7  # effective degrees of freedom, as a share of n, from which on a fit nearly interpolates
 
 
 @dataclass
@@ -24,6 +26,7 @@ class Solution:
     edf: float
     variance: np.ndarray  #: estimate of the prior variance for each output; NaN if nothing is left to estimate it from
     factor: Factor | None = None
+    left_out: float = np.nan  #: the weighted mean square of the leave-one-out residuals, where it is known
 
 
 def solve(system: ReducedSystem, alpha: float | np.ndarray | None, criterion: str, verbose: bool = False) -> Solution:
@@ -69,11 +72,19 @@ def choose_alpha(
     system: ReducedSystem, criterion: str, alphas: np.ndarray | None = None, verbose: bool = False
 ) -> Solution:
     """Minimise the criterion over a grid, refined unless it is given; ties go to the larger alpha."""
-    path = factor_path(system.take_matrix(), system.z, with_vectors=criterion == "loo", verbose=verbose)
+    M = system.take_matrix()
+    if criterion == "auto":
+        criterion = "loo" if len(M) <= FEW else "gcv"
+        kept = None if criterion == "loo" else np.array(M)
+    else:
+        kept = None
+    path = factor_path(M, system.z, with_vectors=criterion == "loo", verbose=verbose)
     grid = _default_grid(path) if alphas is None else np.unique(np.asarray(alphas, dtype=float))
     score = _scorer(criterion, system, path)
     scores, traces = score(grid)
     best = _last_minimum(scores)
+    if kept is not None:
+        best = _judged(system, kept, grid, scores, traces, best)
     low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
     for _ in range(_REFINEMENTS if alphas is None else 0):
         finer = np.geomspace(low, high, 10)[1:-1]
@@ -87,7 +98,33 @@ def choose_alpha(
     table = {"alpha": grid, "score": scores, "edf": system.size - grid * traces}
     degrees = system.size - system.rank
     variance = _prior_variance(system, alpha, path.summary(np.array([alpha])), degrees)
-    return Solution(alpha, table, path.solve(alpha), float(table["edf"][best]), variance)
+    left_out = np.nan
+    if isinstance(path, EigenPath):
+        left_out = float(_leave_one_out_path(system, path, np.array([alpha]))[0])
+    return Solution(alpha, table, path.solve(alpha), float(table["edf"][best]), variance, left_out=left_out)
+
+
+def _judged(system: ReducedSystem, M: np.ndarray, grid, scores, traces, best: int) -> int:
+    """The minimum of a generalised cross-validation that leave-one-out finds best.
+
+    Where few close points dominate the trace, the criterion has a second minimum, or falls to zero, near
+    interpolation. A single minimum far from there needs no judge; otherwise M is factorised once for each.
+    """
+    finite = np.where(np.isfinite(scores), scores, np.inf)
+    padded = np.concatenate([[np.inf], finite, [np.inf]])
+    minima = np.flatnonzero((padded[1:-1] <= padded[:-2]) & (padded[1:-1] < padded[2:]) & np.isfinite(finite))
+    edf = system.size - grid * traces
+    if len(minima) == 1 and edf[best] < _NEARLY * system.size:
+        return best
+    tame = np.where(edf < _NEARLY * system.size, finite, np.inf)
+    if np.isfinite(tame).any():
+        minima = np.union1d(minima, [int(np.argmin(tame))])
+    judged = {}
+    for k in minima:
+        system.M = np.array(M, order="F")
+        residual = Factor(system, float(grid[k])).leave_one_out()
+        judged[int(k)] = float((system.root**2 * residual**2).sum() / _units(system).sum())
+    return min(judged, key=lambda k: judged[k])
 
 
 def _default_grid(path: EigenPath | BandPath) -> np.ndarray:
