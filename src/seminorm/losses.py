@@ -5,7 +5,7 @@ all points at once. A solver declares what it needs of a loss, and takes every l
 
 - Newton's method (:mod:`seminorm.solvers.margin.newton`) needs ``gradient``, ``active``, ``targets`` and ``curvature``:
   near f the loss is curvature (f - target)^2 plus a constant at active points, with a positive curvature, and constant
-  at the others;
+  at the others, unless the loss has a method ``linear`` that says where it is linear;
 - the box program (:mod:`seminorm.solvers.margin.box_machines`) and the solver for indefinite kernel matrices need
   ``box``: the loss as a maximum of linear functions.
 
@@ -39,10 +39,11 @@ from scipy.special import expit
 from ._base.registry import Registry
 
 __all__ = ["CLASSIFICATION", "EpsilonInsensitive", "Hinge", "Huber", "Logistic", "Loss", "REGRESSION", "Squared"]
-__all__ += ["SquaredEpsilonInsensitive", "SquaredHinge", "all_losses"]
+__all__ += ["Pinball", "SmoothTube", "SquaredEpsilonInsensitive", "SquaredHinge", "all_losses"]
 CLASSIFICATION, REGRESSION = "classification", "regression"
 _FLAT = 1e-12
 _FAR = 10.0
+_ROUNDED = 0.1
 
 
 @dataclass(frozen=True)
@@ -268,6 +269,82 @@ class SquaredEpsilonInsensitive(_Squared):
         return SlopeBox.two_sided(self.y, self.epsilon, np.inf, 1.0)
 
 
+class SmoothTube(Loss):
+    """A tube with sides of slope ``up`` and ``down``, whose corners are rounded over a length ``width``.
+
+    Zero for low <= f <= high; at a distance t from the tube it is slope t^2 / (2 width) up to t = width, and
+    slope (t - width / 2) beyond. Huber's loss is one, and hinge, epsilon-insensitive and pinball losses are limits.
+
+    Parameters
+    ----------
+    y : array (n,)
+        Targets.
+    low, high : arrays (n,)
+        Edges of the tube, low <= high.
+    up, down : float or arrays (n,)
+        Slopes below and above the tube; zero for a side that is open.
+    width : float
+
+    See Also
+    --------
+    EpsilonInsensitive, Hinge, Huber
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from seminorm.losses import SmoothTube
+    >>> SmoothTube(np.zeros(3), np.full(3, -1.0), np.full(3, 1.0), 1.0, 1.0, 0.5).value(np.array([0.0, 1.5, 3.0]))
+    array([0.  , 0.25, 1.75])
+    """
+
+    name, task = "smooth_tube", REGRESSION
+
+    def __init__(self, y: np.ndarray, low: np.ndarray, high: np.ndarray, up, down, width: float):
+        super().__init__(y, width)
+        self.low, self.high = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
+        self.up, self.down = (np.broadcast_to(np.asarray(slope, dtype=float), self.y.shape) for slope in (up, down))
+
+    def subset(self, points: np.ndarray) -> Loss:
+        part = copy(self)
+        for key in ("y", "low", "high", "up", "down"):
+            setattr(part, key, getattr(self, key)[points])
+        return part
+
+    def _side(self, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Distance from the tube, and the slope on that side."""
+        below = f < self.low
+        distance = np.where(below, self.low - f, np.maximum(f - self.high, 0.0))
+        slope = np.where(below, self.up, self.down)
+        return np.where(slope > 0, distance, 0.0), slope
+
+    def value(self, f: np.ndarray) -> np.ndarray:
+        t, slope = self._side(f)
+        return slope * np.where(t <= self.epsilon, t**2 / (2.0 * self.epsilon), t - 0.5 * self.epsilon)
+
+    def gradient(self, f: np.ndarray) -> np.ndarray:
+        """Derivative of the loss of each point in its value."""
+        t, slope = self._side(f)
+        return np.where(f < self.low, -1.0, 1.0) * slope * np.minimum(t / self.epsilon, 1.0)
+
+    def active(self, f: np.ndarray) -> np.ndarray:
+        """Points where the loss is quadratic."""
+        t = self._side(f)[0]
+        return (t > 0) & (t <= self.epsilon)
+
+    def linear(self, f: np.ndarray) -> np.ndarray:
+        """Points where the loss is linear."""
+        return self._side(f)[0] > self.epsilon
+
+    def targets(self, f: np.ndarray) -> np.ndarray:
+        """The nearer edge of the tube."""
+        return np.where(f < self.low, self.low, self.high)
+
+    def curvature(self, f: np.ndarray) -> np.ndarray:
+        """Half of the second derivative at active points."""
+        slope = self._side(f)[1]
+        return np.where(slope > 0, slope, 1.0) / (2.0 * self.epsilon)
+
+
 class Hinge(Loss):
     """max(0, 1 - y f).
 
@@ -296,6 +373,11 @@ class Hinge(Loss):
     def box(self) -> SlopeBox:
         """Variables with the signs of y, of modulus at most 1."""
         return SlopeBox.one_sided(self.y, 1.0, 0.0)
+
+    def smoothed(self) -> SmoothTube:
+        """With a corner rounded over a tenth of the margin: to find alpha by Newton's method."""
+        up, down = (self.y > 0).astype(float), (self.y < 0).astype(float)
+        return SmoothTube(self.y, np.where(up > 0, 1.0, -np.inf), np.where(down > 0, -1.0, np.inf), up, down, _ROUNDED)
 
 
 class HardMargin(Loss):
@@ -345,6 +427,10 @@ class EpsilonInsensitive(Loss):
         """Two variables per point, of modulus at most 1."""
         return SlopeBox.two_sided(self.y, self.epsilon, 1.0, 0.0)
 
+    def smoothed(self) -> SmoothTube:
+        """With corners rounded over a small part of the scatter of y: to find alpha by Newton's method."""
+        return SmoothTube(self.y, self.y - self.epsilon, self.y + self.epsilon, 1.0, 1.0, _corner(self.y, self.epsilon))
+
 
 class Huber(Loss):
     """(y - f)^2 up to |y - f| = epsilon, and 2 epsilon |y - f| - epsilon^2 beyond: outliers have bounded influence.
@@ -381,9 +467,70 @@ class Huber(Loss):
         """Derivative of the loss of each point in its value."""
         return 2.0 * np.clip(f - self.y, -self.epsilon, self.epsilon)
 
+    def active(self, f: np.ndarray) -> np.ndarray:
+        """Points where the loss is quadratic."""
+        return np.abs(self.y - f) <= self.epsilon
+
+    def linear(self, f: np.ndarray) -> np.ndarray:
+        """Points where the loss is linear."""
+        return np.abs(self.y - f) > self.epsilon
+
+    def targets(self, f: np.ndarray) -> np.ndarray:
+        return self.y
+
+    def curvature(self, f: np.ndarray) -> np.ndarray:
+        """Half of the second derivative at active points: 1."""
+        return np.ones(len(f))
+
     def box(self) -> SlopeBox:
         """Two variables per point that pull to y, of modulus at most 2 epsilon, and a ridge."""
         return SlopeBox.two_sided(self.y, 0.0, 2.0 * self.epsilon, 1.0)
+
+
+class Pinball(Loss):
+    """q (y - f) above f and (1 - q) (f - y) below: minimised by the conditional quantile of the share q.
+
+    Parameters
+    ----------
+    y, epsilon : array (n,), float
+        Targets, and the share q, 0 < q < 1.
+
+    See Also
+    --------
+    EpsilonInsensitive
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from seminorm.losses import Pinball
+    >>> Pinball(np.array([1.0, 1.0]), 0.9).value(np.array([0.0, 2.0])).round(3)
+    array([0.9, 0.1])
+    """
+
+    name, task = "pinball", REGRESSION
+
+    def __init__(self, y: np.ndarray, epsilon: float = 0.5):
+        if not 0 < epsilon < 1:
+            raise ValueError(f"quantile must be a share with 0 < quantile < 1 for the loss 'pinball', got {epsilon!r}.")
+        super().__init__(y, epsilon)
+
+    def value(self, f: np.ndarray) -> np.ndarray:
+        return np.maximum(self.epsilon * (self.y - f), (self.epsilon - 1.0) * (self.y - f))
+
+    def box(self) -> SlopeBox:
+        """Two variables per point, of modulus at most q and 1 - q."""
+        n, zero = len(self.y), np.zeros(len(self.y))
+        return SlopeBox(
+            np.tile(np.arange(n), 2),
+            np.tile(self.y, 2),
+            np.concatenate([zero, np.full(n, self.epsilon - 1.0)]),
+            np.concatenate([np.full(n, self.epsilon), zero]),
+            zero,
+        )
+
+    def smoothed(self) -> SmoothTube:
+        """With a corner rounded over a small part of the scatter of y: to find alpha by Newton's method."""
+        return SmoothTube(self.y, self.y, self.y, self.epsilon, 1.0 - self.epsilon, _corner(self.y, 0.0))
 
 
 class Logistic(Loss):
@@ -512,6 +659,11 @@ class PerPoint(Loss):
         return SlopeBox(points, targets, lower, upper, self._gather(len(self.y), [box.ridge for _, box in boxes]))
 
 
+def _corner(y: np.ndarray, epsilon: float) -> float:
+    """A length over which to round the corners of a tube."""
+    return _ROUNDED * max(epsilon, 0.5 * float(np.std(y)), np.finfo(float).tiny)
+
+
 _LABELS, _NUMBERS = np.array([-1.0, 1.0, 1.0, -1.0]), np.array([-0.7, 0.2, 1.4, 0.0])
 
 #: the losses that ``loss=`` of SVC and SVR may name
@@ -523,6 +675,7 @@ all_losses.register(Logistic, lambda: [Logistic(_LABELS)])
 all_losses.register(EpsilonInsensitive, lambda: [EpsilonInsensitive(_NUMBERS, 0.1), EpsilonInsensitive(_NUMBERS)])
 all_losses.register(SquaredEpsilonInsensitive, lambda: [SquaredEpsilonInsensitive(_NUMBERS, 0.1)])
 all_losses.register(Huber, lambda: [Huber(_NUMBERS, 0.3)])
+all_losses.register(Pinball, lambda: [Pinball(_NUMBERS, 0.3)])
 
 
 def loss_named(name: str, task: str | None = None) -> type[Loss]:

@@ -89,7 +89,7 @@ def test_automatic_alpha_fits_and_resists_outliers(loss, rng):
     model = SVR(loss=loss, epsilon=0.05).fit(X, y)
     assert np.mean((model.predict(X) - truth) ** 2) < 0.08**2
     assert len(model.support_) < 120
-    assert set(model.alpha_path_) == {"alpha", "score"}
+    assert {"alpha", "score"} <= set(model.alpha_path_)
     spoilt = y.copy()
     spoilt[:6] += 10.0
     robust = np.abs(SVR(alpha=0.1, epsilon=0.05).fit(X, spoilt).predict(X[6:]) - truth[6:]).mean()

@@ -192,7 +192,7 @@ class ImplicitSVM(ClassifierMixin, MarginMachine):
     def _is_hard(self) -> bool:
         return self.margin == "hard" or np.isinf(self.margin_weight)
 
-    def _loss(self, targets: np.ndarray) -> Loss:
+    def _loss(self, targets: np.ndarray, k: int = 0) -> Loss:
         return PerPoint.with_boundary(targets, HardMargin if self._is_hard() else _LOSSES[self.loss])
 
     def _check_parameters(self) -> None:

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -26,6 +26,7 @@ from .trials import WHOLE, MachineTrial, Problem, Proposal, Rules, TrainingSet, 
 NAMED_NULL_SPACES = ("auto", "zero", "constant", "soft")
 WAYS_WITH_INDEFINITE = ("clip", "flip", "stationary")
 FOLDS = 5
+FEW_POINTS = 40  # per free function, below which more than one null space is tried
 _TOLERANCE = 1e-13
 _BELOW = 1.0  # how much smaller an alpha may be than the one known from fewer points, for a start
 _CHOOSE_ON = 700  # points on which kernels and null spaces are compared, if there are many
@@ -53,7 +54,7 @@ class MarginMachine(KernelMachine, ABC):
     _own_columns = False
     _copies = 3
     _criteria: tuple[str, ...] = ("loo", "cv")
-    _rule: ClassVar[AlphaRule]
+    _rule: AlphaRule
     stationary_ = False
     _span_: np.ndarray | None = None  # what the training points determine of the null space, if not everything
     alpha_: float | np.ndarray
@@ -63,8 +64,8 @@ class MarginMachine(KernelMachine, ABC):
     # -- what an estimator says --------------------------------------------------------------------------------------
 
     @abstractmethod
-    def _loss(self, targets: np.ndarray) -> Loss:
-        """The loss of one problem."""
+    def _loss(self, targets: np.ndarray, k: int = 0) -> Loss:
+        """The loss of the k-th problem."""
 
     def _problems(self, y: np.ndarray) -> list[Problem]:
         """The problems that y makes: points, and their targets."""
@@ -136,12 +137,16 @@ class MarginMachine(KernelMachine, ABC):
         if null_columns is not None:
             null_columns = _columns(null_columns, X.shape[0])
         if not self._is_given():
-            further = y[:, None] if null_columns is None else np.column_stack([y, null_columns])
+            further = y if null_columns is None else np.column_stack([y, null_columns])
             rows, weights = distinct_samples(X, further, weights)
             return X[rows], y[rows], weights, rows, None if null_columns is None else null_columns[rows]
         rows = _weighted_rows(weights)
         columns = None if null_columns is None else null_columns[rows]
         return X[np.ix_(rows, rows)], y[rows], weights[rows], rows, columns
+
+    def _groups(self, X) -> np.ndarray | None:
+        """Points that (nearly) coincide, which are left out together."""
+        return None if self._is_given() or hasattr(X, "tocsr") else near_groups(X)
 
     # -- candidates --------------------------------------------------------------------------------------------------
 
@@ -240,8 +245,7 @@ class MarginMachine(KernelMachine, ABC):
 
     def _train(self, X, y: np.ndarray, weights: np.ndarray, rows: np.ndarray, null_columns) -> None:
         """Train on merged samples; ``rows`` are their rows of the user's X."""
-        groups = None if self._is_given() or hasattr(X, "tocsr") else near_groups(X)
-        data = TrainingSet(X, weights, self._problems(y), self._is_given(), groups)
+        data = TrainingSet(X, weights, self._problems(y), self._is_given(), self._groups(X))
         self._own_columns = null_columns is not None
         if not self._is_given() and getattr(self, "metric", None) is None:
             warn_of_units(self.kernel, X)
@@ -263,7 +267,7 @@ class MarginMachine(KernelMachine, ABC):
         if part is None:
             return self._compared(data, y, null_columns, rules)
         with threads.suited_to(len(part)):
-            best = self._compared(data.part(part), y[part], _rows_of(null_columns, part), rules)
+            best = self._compared(data.part(part), y[part], rows_of(null_columns, part), rules)
         chosen, near = best.candidate, best.alphas
         whole = replace(self._candidate(chosen.kernel, chosen.free, data.X, y, null_columns), free=chosen.free)
         return _only(MachineTrial(whole, data, rules, self._basis(whole, data)), near)
@@ -286,7 +290,7 @@ class MarginMachine(KernelMachine, ABC):
         ):
             return None
         rng, labels = np.random.default_rng(0), y
-        if len(np.unique(y)) > n // 20:
+        if y.ndim > 1 or len(np.unique(y)) > n // 20:
             labels = np.zeros(n)
         parts = []
         for label in np.unique(labels):
@@ -419,7 +423,8 @@ def _only(trial: MachineTrial, near: list[float] | None = None) -> MachineTrial:
     return trial
 
 
-def _rows_of(columns: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
+def rows_of(columns: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
+    """Some rows of columns that may not be there."""
     return None if columns is None else columns[rows]
 
 

@@ -19,11 +19,9 @@ from ..losses import CLASSIFICATION, Loss, loss_named
 from ..solvers.margin.path import SMALLEST_HINGE
 from ..solvers.margin.separation import separates
 from .base import kernel_for
-from .margin import FOLDS, MarginMachine
+from .margin import FEW_POINTS, FOLDS, MarginMachine
 from .probabilities import binary_probabilities, fit_slopes, fit_temperature, multinomial_probabilities
 from .trials import MachineTrial, Problem, TrainingSet
-
-_FEW = 40  # with fewer points per free function, a machine that is orthogonal to them is tried, too
 
 
 class SVC(ClassifierMixin, MarginMachine):
@@ -197,7 +195,7 @@ class SVC(ClassifierMixin, MarginMachine):
         """Scores of several classes from the values of the binary machines."""
         return _ovr_decision_function(values < 0, -values, len(self.classes_)) if self.multi_class == "ovo" else values
 
-    def _loss(self, targets: np.ndarray) -> Loss:
+    def _loss(self, targets: np.ndarray, k: int = 0) -> Loss:
         return loss_named(self.loss, CLASSIFICATION)(targets)
 
     def _problems(self, y: np.ndarray) -> list[Problem]:
@@ -227,7 +225,7 @@ class SVC(ClassifierMixin, MarginMachine):
         if n <= P.shape[1]:
             return ["soft"]
         Q = np.linalg.qr(P)[0]
-        few = n < _FEW * P.shape[1]
+        few = n < FEW_POINTS * P.shape[1]
         separable = any(separates(Q[points], signs) for points, signs in problems)
         given = self._given_alpha()
         if given is not None and given.ndim == 0 and not few and not separable:

@@ -70,7 +70,7 @@ class TrainingSet:
 class Rules:
     """How machines are trained: what all trials of an estimator share."""
 
-    loss: Callable[[np.ndarray], Loss]
+    loss: Callable[[np.ndarray, int], Loss]  #: of targets, and the number of the problem
     rule: AlphaRule
     criterion: str
     folds: Callable[[np.ndarray], Iterable[tuple[np.ndarray, np.ndarray]]]
@@ -147,12 +147,12 @@ class MachineTrial:
         self.problems = [
             MarginProblem(
                 machine,
-                self.rules.loss(targets),
+                self.rules.loss(targets, k),
                 self.data.weights[points],
                 self.rules.max_iter,
                 self.data.groups_of(points),
             )
-            for machine, (points, targets) in zip(machines, self.data.problems, strict=True)
+            for k, (machine, (points, targets)) in enumerate(zip(machines, self.data.problems, strict=True))
         ]
         for problem in self.problems:
             problem.watch = self.rules.watch
@@ -160,7 +160,7 @@ class MachineTrial:
     def _low_rank(self, alpha: float) -> LowRankMachine | None:
         """A machine of low rank that is accurate enough for alpha, if there is one and the loss can use it."""
         n, kernel = len(self.data), self.candidate.kernel
-        smooth = self.rules.loss(self.data.problems[0][1][:1]).provides(newton.NEEDS)
+        smooth = self.rules.loss(self.data.problems[0][1][:1], 0).provides(newton.NEEDS)
         if n < _LOW_RANK_FROM or kernel is None or self._free not in WHOLE or kernel.is_indefinite or not smooth:
             return None
         if any(len(points) < n for points, _ in self.data.problems) or hasattr(self.data.X, "tocsr"):
@@ -292,7 +292,7 @@ class MachineTrial:
         def paths(train: np.ndarray, alphas: np.ndarray) -> Iterator:
             problem = MarginProblem(
                 self._machine_on(Phi, points[train]),
-                self.rules.loss(targets[train]), weights[points[train]], self.rules.max_iter,
+                self.rules.loss(targets[train], k), weights[points[train]], self.rules.max_iter,
             )  # fmt: skip
             return problem.path(alphas)
 
@@ -303,7 +303,7 @@ class MachineTrial:
 
         problem, alphas = self.problems[k], self.rules.alphas
         grid = self.rules.rule.alphas(problem.unit) if alphas is None else alphas
-        loss, weights = self.rules.loss(targets), weights
+        loss = self.rules.loss(targets, k)
         return cross_validate(
             self.rules.folds(targets), paths, values, loss, weights[points], self.rules.rule, grid, alphas is None
         )

@@ -391,7 +391,8 @@ def _interpret(specification: Any, kernel: Kernel) -> NullSpace:
     if specification is None:
         return Polynomials(-1)
     if isinstance(specification, NullSpace):
-        return clone(specification)
+        joined = getattr(specification, "joins_polynomials", False)
+        return Polynomials(max(kernel.null_degree, 0)) | clone(specification) if joined else clone(specification)
     if isinstance(specification, (int, np.integer)) and not isinstance(specification, bool):
         return Polynomials(int(specification))
     if callable(specification) or hasattr(specification, "transform"):

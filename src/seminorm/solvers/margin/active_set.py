@@ -169,6 +169,13 @@ class LowRankFactor(_NullSpaceBlock):
         share = np.einsum("ij,ij->j", half, half) + ((self.AQ @ self.schur_root) ** 2).sum(axis=1)
         return (1.0 - share) / self.root**2
 
+    def conditional_variance(self, K: LowRank, Q: np.ndarray, active: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """As in :class:`ActiveSetFactor`."""
+        F = K.F[others]
+        half = lapack.dtrtrs(self.L, F.T, lower=1)[0]
+        remainder = self.schur_root.T @ (Q[others].T - self.AQ.T @ (self.G @ F.T))
+        return (half**2).sum(axis=0) + (remainder**2).sum(axis=0)
+
 
 def left_out(targets: np.ndarray, dual: np.ndarray, diagonal: np.ndarray) -> np.ndarray:
     """t - a / B; NaN where an active point alone determines part of the null space."""

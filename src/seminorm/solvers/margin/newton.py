@@ -10,7 +10,7 @@ s until nothing changes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol, cast
 
 import numpy as np
@@ -52,13 +52,14 @@ class SmoothLoss(Protocol):
 class NewtonSolution:
     """Coefficients on the active set, null-space coefficients, fitted values, and what leave-one-out needs."""
 
-    active: np.ndarray  #: indices of the points with non-zero loss
-    dual: np.ndarray  #: a on the active set
+    active: np.ndarray  #: indices of the points with a coefficient
+    dual: np.ndarray  #: a at these points
     null: np.ndarray  #: b
     values: np.ndarray  #: f at all points
-    targets: np.ndarray  #: what the active points are drawn to
+    targets: np.ndarray  #: what the points are drawn to where the loss is quadratic
     iterations: int
     factor: ActiveSetFactor | LowRankFactor
+    bent: np.ndarray  #: indices of the points where the loss is quadratic
 
     def leave_one_out(
         self, K: Gram, Q: np.ndarray, removal: BasisRemoval | None = None, groups: np.ndarray | None = None
@@ -69,16 +70,22 @@ class NewtonSolution:
         the active set keep their value, unless their kernel term leaves with them (``removal``). Where an active point
         alone determines part of the null space the value is NaN.
         """
-        values = self.values.copy()
-        diagonal, dual = self.factor.inverse_diagonal(), self.dual
-        if removal is not None:
-            diagonal, dual = removal.change(self.active, dual, cast(ActiveSetFactor, self.factor), diagonal, values)
-        values[self.active] = left_out(self.targets, dual, diagonal)
+        values, full = self.values.copy(), np.zeros(len(self.values))
+        full[self.active] = self.dual
+        diagonal, dual = self.factor.inverse_diagonal(), full[self.bent]
+        if removal is not None and len(self.bent) == len(self.active):
+            diagonal, dual = removal.change(self.bent, dual, cast(ActiveSetFactor, self.factor), diagonal, values)
+        values[self.bent] = left_out(self.targets, dual, diagonal)
+        straight = np.setdiff1d(self.active, self.bent)
+        spread = self.factor.conditional_variance(K, Q, self.bent, straight)  # type: ignore[arg-type]
+        values[straight] -= full[straight] * spread
         if groups is not None:
-            noise = self.factor.noise
+            points = np.concatenate([self.bent, straight])
+            noise = np.concatenate([self.factor.noise, np.full(len(straight), np.inf)])
             with np.errstate(divide="ignore"):
-                variance = np.maximum(1.0 / diagonal - noise, 0.0)
-            left_out_together(values, self.values, self.active, dual, variance, noise, groups)
+                variance = np.concatenate([np.maximum(1.0 / diagonal - self.factor.noise, 0.0), spread])
+            duals = np.concatenate([dual, full[straight]])
+            left_out_together(values, self.values, points, duals, variance, noise, groups)
         return values
 
 
@@ -105,8 +112,7 @@ def minimize(
     for iteration in range(1, max_iter + 1):  # noqa: B007
         model = search.model(state.values)
         factor = search.factor(model)
-        dual, null = factor.solve(model.targets, state.null)
-        state, step, decrease = search.step_towards(state, search.state(model.active, dual, null))
+        state, step, decrease = search.step_towards(state, search.minimum(model, factor, state.null))
         settled = step == 1.0 and model == search.model(state.values)
         # points on the margin to rounding come and go; the line search is exact, so no decrease means the minimum
         if settled or decrease <= 1e-14 * search.objective(state) + nothing:
@@ -136,10 +142,12 @@ class _Model:
     active: np.ndarray
     targets: np.ndarray
     curvature: np.ndarray
+    straight: np.ndarray  #: (n,) coefficients of the points where the loss is linear, zero at the others
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Model) and all(
-            np.array_equal(getattr(self, name), getattr(other, name)) for name in ("active", "targets", "curvature")
+            np.array_equal(getattr(self, name), getattr(other, name))
+            for name in ("active", "targets", "curvature", "straight")
         )
 
 
@@ -162,7 +170,24 @@ class _Search:
 
     def model(self, values: np.ndarray) -> _Model:
         active = np.flatnonzero(self.loss.active(values))
-        return _Model(active, self.loss.targets(values)[active], self.loss.curvature(values)[active])
+        straight = np.zeros(len(values))
+        if hasattr(self.loss, "linear"):
+            slopes = -self.weights * self.loss.gradient(values) / (2.0 * self.alpha)
+            straight = np.where(self.loss.linear(values), slopes, 0.0)
+        return _Model(active, self.loss.targets(values)[active], self.loss.curvature(values)[active], straight)
+
+    def minimum(self, model: _Model, factor: ActiveSetFactor | LowRankFactor, previous: np.ndarray) -> _State:
+        """Where the model is smallest."""
+        if not model.straight.any():
+            dual, null = factor.solve(model.targets, previous)
+            return self.state(model.active, dual, null)
+        straight = np.flatnonzero(model.straight)
+        fixed = product(self.K, straight, model.straight[straight], model.straight)
+        dual, null = factor.solve(model.targets - fixed[model.active], previous, self.Q.T @ model.straight)
+        full = model.straight.copy()
+        full[model.active] = dual
+        points = np.flatnonzero(full)
+        return self.state(points, full[points], null)
 
     def factor(self, model: _Model) -> ActiveSetFactor | LowRankFactor:
         noise = np.zeros(len(self.K))
@@ -200,21 +225,20 @@ class _Search:
         now = self.model(state.values)
         if now != model:
             factor = self.factor(now)
-        if np.array_equal(now.active, model.active):
-            dual = state.dual[now.active]
+        if np.array_equal(now.active, model.active) and np.array_equal(now.straight, model.straight):
+            full = state.dual
         else:  # the slopes of the loss at the minimum
-            dual = -(self.weights * self.loss.gradient(state.values))[now.active] / (2.0 * self.alpha)
-        found = NewtonSolution(now.active, dual, state.null, state.values, now.targets, iterations, factor)
-        return self._consistent(found)
-
-    def _consistent(self, found: NewtonSolution) -> NewtonSolution:
-        """The solution with coefficients that have its values: slopes divided by a tiny alpha may not."""
-        state = self.state(found.active, found.dual, found.null)
-        if np.abs(state.values - found.values).max() <= _MISMATCH * max(1.0, np.abs(found.values).max()):
-            return found
-        dual, null = found.factor.solve(found.targets, found.null)
-        state = self.state(found.active, dual, null)
-        return replace(found, dual=dual, null=null, values=state.values)
+            full = -(self.weights * self.loss.gradient(state.values)) / (2.0 * self.alpha)
+        points = np.union1d(now.active, np.flatnonzero(now.straight))
+        found = self.state(points, full[points], state.null)
+        # slopes divided by a tiny alpha may not have the values that they come from
+        if np.abs(found.values - state.values).max() > _MISMATCH * max(1.0, np.abs(state.values).max()):
+            found = self.minimum(now, factor, state.null)
+        else:
+            found = _State(found.dual, state.null, state.values)
+        return NewtonSolution(
+            points, found.dual[points], found.null, found.values, now.targets, iterations, factor, now.active
+        )
 
 
 def first_zero(slope: Callable[[float], float], bisections: int) -> float:
@@ -237,4 +261,4 @@ def _doubling_start(K, Q, loss, alpha, weights, max_iter) -> NewtonSolution | No
     full = np.zeros(n)
     full[active] = found.dual
     values = product(K, active, found.dual, full) + Q @ found.null
-    return NewtonSolution(active, found.dual, found.null, values, found.targets, 0, found.factor)
+    return NewtonSolution(active, found.dual, found.null, values, found.targets, 0, found.factor, part[found.bent])

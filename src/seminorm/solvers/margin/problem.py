@@ -118,7 +118,15 @@ class MarginProblem:
         path = self._search.path
         if not np.isfinite(path.best):  # the largest alpha tells why
             self.solve(max(path.table))
-        return self._finish(path.alpha, cast(MarginSolution, path.solution), path.arrays())
+        solution = path.solution if self._smoothed is None else self.solve(path.alpha)
+        return self._finish(path.alpha, cast(MarginSolution, solution), path.arrays())
+
+    @cached_property
+    def _smoothed(self) -> "MarginProblem | None":
+        """The problem with the corners of the loss rounded, if Newton's method needs that; paths are those of it."""
+        if self.machine.indefinite or self.loss.provides(newton.NEEDS) or not hasattr(self.loss, "smoothed"):
+            return None
+        return MarginProblem(self.machine, self.loss.smoothed(), self.weights, self.max_iter, self.groups)
 
     def best_score(self, rule: AlphaRule) -> float:
         """The score of :meth:`best`."""
@@ -127,13 +135,15 @@ class MarginProblem:
         return self._search.best
 
     def _searching(self, rule: AlphaRule) -> AlphaSearch:
+        smooth = self._smoothed
+
         def score(solution) -> float:
             if isinstance(solution, _NoMinimum):
                 return np.inf
             return rule.score(self.loss, self.leave_one_out(solution), self.weights)
 
         def solve(alpha: float, start: Any) -> Any:
-            solution = self._try(alpha, start)
+            solution = (self if smooth is None else smooth)._try(alpha, start)
             self.watch(alpha)
             return solution
 
