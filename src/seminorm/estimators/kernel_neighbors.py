@@ -100,7 +100,7 @@ class KernelNeighbors(ClassifierMixin, KernelMachine):
         chosen = np.empty(points.shape[0], dtype=np.intp)
         for rows, ranks, neighbors in self._nearest(points):
             lengths = self._lengths(ranks, offsets[rows]) if weighted else None
-            chosen[rows] = vote(self.labels_[neighbors], lengths, len(self.classes_))
+            chosen[rows] = self._vote(neighbors, lengths)
         return self.classes_[chosen]
 
     def kneighbors(self, X: ArrayLike, diag: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -125,7 +125,7 @@ class KernelNeighbors(ClassifierMixin, KernelMachine):
         correct = 0
         for rows, ranks, neighbors in self._nearest(self.X_fit_, leave_out=True):
             lengths = self._lengths(ranks, self.diag_fit_[rows]) if self.weights == "distance" else None
-            chosen = vote(self.labels_[neighbors], lengths, len(self.classes_))
+            chosen = self._vote(neighbors, lengths)
             correct += int((chosen == self.labels_[rows]).sum())
         return correct / n
 
@@ -134,6 +134,9 @@ class KernelNeighbors(ClassifierMixin, KernelMachine):
     ) -> float:
         """Share of rows that are classified correctly."""
         return accuracy_score(y, self.predict(X, diag), sample_weight=sample_weight)
+
+    def _vote(self, neighbors: np.ndarray, lengths: np.ndarray | None) -> np.ndarray:
+        return vote(self.labels_[neighbors], lengths, len(self.classes_))
 
     def _check_parameters(self):
         if not (isinstance(self.n_neighbors, Integral) and self.n_neighbors > 0):
@@ -161,25 +164,31 @@ class KernelNeighbors(ClassifierMixin, KernelMachine):
     def _nearest(self, X, leave_out: bool = False) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
         """Blocks of rows, the values by which their nearest training points rank, and the indices of these."""
         by_class = np.argsort(self.labels_, kind="stable")
+        sorted_points = None if self._is_given() else self.X_fit_[by_class]
         step = max(1, _BLOCK_ENTRIES // len(self.labels_))
         for start in range(0, X.shape[0], step):
             rows = slice(start, min(start + step, X.shape[0]))
             with threads.suited_to(len(self.labels_)):
-                ranks = self._ranks(X[rows])
+                ranks = self._ranks(X[rows], sorted_points, by_class)
             if leave_out:
-                ranks[np.arange(rows.stop - start), np.arange(start, rows.stop)] = np.inf
-            values, columns = nearest(ranks[:, by_class], self.n_neighbors)
+                place = np.empty(len(by_class), dtype=int)
+                place[by_class] = np.arange(len(by_class))
+                ranks[np.arange(rows.stop - start), place[start : rows.stop]] = np.inf
+            values, columns = nearest(ranks, self.n_neighbors)
             yield rows, values, by_class[columns]
 
-    def _ranks(self, X) -> np.ndarray:
-        """Distances, or squared ones without what all training points share, to which far Gaussians lose digits."""
+    def _ranks(self, X, sorted_points, by_class: np.ndarray) -> np.ndarray:
+        """Distances, or squared ones without what all training points share, to which far Gaussians lose digits; a
+        column per training point, in the order of their classes."""
         if self._is_distance() and self._is_given():
             self._refuse_negative(X)
-            return np.array(X)
+            return X[:, by_class]
         if self._is_distance():
-            return self.kernel_.pairwise(X, self.X_fit_)
-        values = X if self._is_given() else self.kernel_(X, self.X_fit_)
-        return (self.diag_fit_ - self.diag_fit_.min()) - 2.0 * values
+            return self.kernel_.pairwise(X, sorted_points)
+        values = X[:, by_class] if self._is_given() else self.kernel_(X, sorted_points)
+        values *= -2.0
+        diag = self.diag_fit_ - self.diag_fit_.min()
+        return values + diag[by_class] if diag.any() else values
 
     def _offsets(self, X, diag, needed: bool) -> np.ndarray:
         """What the ranks lack of squared distances: k(x, x), or zeros where it is not needed."""

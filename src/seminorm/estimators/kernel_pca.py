@@ -7,11 +7,13 @@ from numbers import Integral
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 
 from .._base import blas as threads
-from ..kernels import Kernel
+from ..kernels import Kernel, NegativeDistance
 from ..solvers.eigenvalues import signed_spectrum
 from .base import KernelMachine
+from .smoother import Smoother
 
 
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine):
@@ -37,6 +39,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     ----------
     eigenvalues_, eigenvectors_ : arrays (n_components,) and (n, n_components)
         By descending modulus, with their signs. The first of the largest entries of each eigenvector is positive.
+    explained_variance_, explained_variance_ratio_ : arrays (n_components,)
+        Variance of the training points along the components, and its share of the whole.
     function_ : Expansion
         The components as functions, with gradients where the kernel has them.
 
@@ -66,11 +70,17 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         with threads.suited_to(points.shape[0]):
             degree = 0 if self._is_given() else max(self.kernel_.null_degree, 0)
             machine = self._beside_polynomials(points, degree)
-            values, vectors = signed_spectrum(machine.definite_part(), machine.rounding)
+            projected = machine.definite_part()
+            values, vectors = signed_spectrum(projected, machine.rounding, count)
+        total = float(np.trace(projected))
         count = int(np.count_nonzero(values)) if count is None else min(count, len(values))
         self.eigenvalues_, self.eigenvectors_ = values[:count], vectors[:, :count]
         scaled = self.eigenvectors_ * (np.sign(self.eigenvalues_) / np.sqrt(_nonzero(np.abs(self.eigenvalues_))))
         self._keep(points, *machine.functions(scaled, filled=False))
+        self.explained_variance_ = self.eigenvalues_ / points.shape[0]
+        self.explained_variance_ratio_ = self.eigenvalues_ / total if total > 0 else np.zeros(len(self.eigenvalues_))
+        self.X_fit_ = points
+        self._inverse: Smoother | None = None
         return self
 
     def transform(self, X: ArrayLike) -> np.ndarray:
@@ -81,6 +91,24 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         """Coordinates (n, n_components) of the training points."""
         self.fit(X)
         return self.eigenvectors_ * np.sqrt(np.abs(self.eigenvalues_))
+
+    def inverse_transform(self, Z: ArrayLike) -> np.ndarray:
+        """Points (m, d) whose coordinates are nearly Z (m, n_components).
+
+        Not every Z is the image of a point: the map back is smoothed through the training points, which it meets as
+        far as the coordinates tell them apart. It is learned when first asked for.
+        """
+        check_is_fitted(self)
+        if self._is_given() or hasattr(self.X_fit_, "tocsr"):
+            raise ValueError("inverse_transform needs points: it has no meaning for a given matrix or sparse X.")
+        inverse: Smoother | None = getattr(self, "_inverse", None)
+        if inverse is None:
+            coordinates = self.eigenvectors_ * np.sqrt(np.abs(self.eigenvalues_))
+            self._inverse = inverse = Smoother(NegativeDistance()).fit(coordinates, self.X_fit_)
+        return inverse.predict(Z).reshape(-1, self.X_fit_.shape[1])
+
+    def __getstate__(self):
+        return {**super().__getstate__(), "_inverse": None}
 
     @property
     def _n_features_out(self) -> int:

@@ -20,6 +20,7 @@ from ..nullspace import NullSpace, Polynomials, identifiable, independent_column
 from ..nullspace.spaces import warn_off_span
 from ..solvers.margin.path import AlphaRule
 from .base import KernelMachine, Terms, alphas_of, kernel_for
+from .samples import distinct_samples, weighted_rows
 from .settling import METRICS, choose_scale, has_open_scale, standardized, warn_of_units, with_column_numbers
 from .trials import WHOLE, MachineTrial, Problem, Proposal, Rules, TrainingSet, best_of
 
@@ -140,7 +141,7 @@ class MarginMachine(KernelMachine, ABC):
             further = y if null_columns is None else np.column_stack([y, null_columns])
             rows, weights = distinct_samples(X, further, weights)
             return X[rows], y[rows], weights, rows, None if null_columns is None else null_columns[rows]
-        rows = _weighted_rows(weights)
+        rows = weighted_rows(weights)
         columns = None if null_columns is None else null_columns[rows]
         return X[np.ix_(rows, rows)], y[rows], weights[rows], rows, columns
 
@@ -426,34 +427,6 @@ def _only(trial: MachineTrial, near: list[float] | None = None) -> MachineTrial:
 def rows_of(columns: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
     """Some rows of columns that may not be there."""
     return None if columns is None else columns[rows]
-
-
-def distinct_samples(X, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows that differ in point or target, and the sums of their weights: a weight is the same as repetition."""
-    rows = _weighted_rows(weights)
-    y = y[:, None] if y.ndim == 1 else y
-    if hasattr(X, "tocsr"):
-        _, first, inverse = np.unique(_row_keys(X[rows], y[rows]), return_index=True, return_inverse=True)
-    else:
-        keyed = np.column_stack([X[rows], y[rows]])
-        _, first, inverse = np.unique(keyed, axis=0, return_index=True, return_inverse=True)
-    return rows[first], np.bincount(inverse.ravel(), weights[rows])
-
-
-def _weighted_rows(weights: np.ndarray) -> np.ndarray:
-    rows = np.flatnonzero(weights > 0)
-    if not len(rows):
-        raise ValueError("sample_weight must have a positive entry: all weights are zero.")
-    return rows
-
-
-def _row_keys(X, y) -> np.ndarray:
-    """One string per row of a sparse matrix and its target: equal rows have equal keys."""
-    X = X.sorted_indices()
-    parts = zip(X.indptr[:-1], X.indptr[1:], y, strict=True)
-    return np.array(
-        [X.indices[i:j].tobytes().hex() + X.data[i:j].tobytes().hex() + t.tobytes().hex() for i, j, t in parts]
-    )
 
 
 def _columns(null_columns, n: int) -> np.ndarray:

@@ -11,7 +11,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from ..invariance.transformations.base import Transformation
 from .base import PRECOMPUTED
-from .margin import distinct_samples
+from .samples import distinct_samples
 from .svc import SVC
 
 

@@ -8,11 +8,14 @@ def nearest(distances: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     if count == 1:
         columns = distances.argmin(axis=1)[:, None]
         return np.take_along_axis(distances, columns, axis=1), columns
-    largest = np.partition(distances, count - 1, axis=1)[:, count - 1]
-    columns = np.empty((len(distances), count), dtype=int)
-    for i, row in enumerate(distances):
-        candidates = np.flatnonzero(row <= largest[i])
-        columns[i] = candidates[np.argsort(row[candidates], kind="stable")[:count]]
+    columns = np.sort(np.argpartition(distances, count - 1, axis=1)[:, :count], axis=1)
+    values = np.take_along_axis(distances, columns, axis=1)
+    order = np.argsort(values, axis=1, kind="stable")
+    columns, values = np.take_along_axis(columns, order, axis=1), np.take_along_axis(values, order, axis=1)
+    tied = np.flatnonzero(np.count_nonzero(distances <= values[:, -1:], axis=1) > count)
+    for i in tied:  # more of equal distance than places: those on the left
+        candidates = np.flatnonzero(distances[i] <= values[i, -1])
+        columns[i] = candidates[np.argsort(distances[i, candidates], kind="stable")[:count]]
     return np.take_along_axis(distances, columns, axis=1), columns
 
 

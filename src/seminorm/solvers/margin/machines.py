@@ -144,8 +144,9 @@ class ProjectedKernel(FreeMachine):
 
     def definite_part(self) -> np.ndarray:
         """Pi Phi Pi."""
-        projected = self.K - (self._filling() * self.Q) @ self.Q.T
-        return 0.5 * (projected + projected.T)
+        projected = np.array(self.K)
+        _subtract_product(projected, self._filling() * self.Q, self.Q)
+        return projected
 
     @property
     def rounding(self) -> float:

@@ -11,16 +11,19 @@ with a = a+ - a-, sum a = 1, 0 <= a+, a- <= 1 / (nu n): a combines its normal.
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve
 
-from ...nullspace.linear_algebra import project_kernel_matrix
 from .box_qp import PairedForm, solve_box_qp
 from .indefinite import is_definite, stationary_point
 
 _NEGLIGIBLE = 1e-7
 _AT_BOUND = 1e-6
-_RIDGE = 1e-8
+_RIDGE = 1e-10
 _ROUNDING = 1e-14
 _SLACK = 1e-6
+_JOINING = 24
+_ROUNDS = 2000
+_SETTLED = 1e-8
 
 
 @dataclass
@@ -33,16 +36,25 @@ class EnclosingSphere:
     convex: bool  #: whether the matrix was semi-definite and the sphere is the smallest, or only stationary
 
 
-def enclosing_sphere(K: np.ndarray, nu: float) -> EnclosingSphere:
-    """The smallest sphere in the feature space of a kernel matrix with the share 0 < nu <= 1 of the points outside."""
+def enclosing_sphere(
+    K: np.ndarray, nu: float, weights: np.ndarray | None = None, definite: bool = False
+) -> EnclosingSphere:
+    """The smallest sphere in the feature space of a kernel matrix with the share 0 < nu <= 1 of the points outside.
+
+    ``weights`` (n,) multiply what a point outside costs; ``definite`` says that the matrix is known to be so.
+    """
     n = len(K)
-    centered = project_kernel_matrix(K, np.ones((n, 1)))
+    share = np.ones(n) if weights is None else weights * (n / weights.sum())
+    mean = K.mean(axis=0)
+    centered = K - mean
+    centered -= mean[:, None] - mean.mean()
     size = float(np.abs(K).max())
-    bound = 1.0 / (nu * n) if nu * n > 1 else np.inf
-    if bound * n <= 1.0 + _ROUNDING or np.abs(centered).max() <= _ROUNDING * n * size:
-        a, convex = np.full(n, 1.0 / n), True  # nothing to choose, or all points are one
+    bound = share / (nu * n)
+    bound = np.where(bound >= 1.0, np.inf, bound)
+    if bound.sum() <= 1.0 + _ROUNDING or np.abs(centered).max() <= _ROUNDING * n * size:
+        a, convex = share / n, True  # nothing to choose, or all points are one
     else:
-        a, convex = _weights(centered, bound)
+        a, convex = _weights(centered, bound, definite)
     a = np.where(a > _NEGLIGIBLE * a.max(), a, 0.0)
     a = a / a.sum()
     products = centered @ a
@@ -54,21 +66,64 @@ def enclosing_sphere(K: np.ndarray, nu: float) -> EnclosingSphere:
     return EnclosingSphere(a, radius, reach + slack, convex)
 
 
-def _weights(centered: np.ndarray, bound: float) -> tuple[np.ndarray, bool]:
+def _weights(centered: np.ndarray, upper: np.ndarray, definite: bool) -> tuple[np.ndarray, bool]:
     """The minimiser of the dual, or a stationary point of it if it is not convex, and which of the two."""
-    n = len(centered)
-    diagonal, upper = np.diagonal(centered), np.full(n, bound)
-    if not is_definite(centered, _RIDGE):
+    n, diagonal = len(centered), np.diagonal(centered).copy()
+    if not (definite or is_definite(centered, _RIDGE)):
         return stationary_point(2.0 * centered, diagonal, np.ones(n), 1.0, upper).a, False
     form = 2.0 * centered
     form[np.diag_indices(n)] += _RIDGE * diagonal.mean()
+    found = _by_active_set(form, diagonal, upper)
+    if found is not None:
+        return found, True
     return solve_box_qp(form, diagonal, np.ones((1, n)), np.ones(1), upper).a, True
 
 
-def _squared_radius(squared: np.ndarray, a: np.ndarray, bound: float, inside_box: np.ndarray) -> float:
+def _by_active_set(Q: np.ndarray, c: np.ndarray, upper: np.ndarray) -> np.ndarray | None:
+    """min 1/2 a'Qa - c'a, sum a = 1, 0 <= a <= upper: few variables lie strictly between their bounds, and the others
+    are known once these are. The worst of those that should leave their bound join in, a few at a time, and go back
+    where they meet it again. None if that does not end."""
+    order = np.argsort(-c, kind="stable")  # the points farthest from the mean first: a good start
+    room = np.minimum(upper, 1.0)
+    a = np.zeros(len(c))
+    a[order] = np.clip(1.0 - (np.cumsum(room[order]) - room[order]), 0.0, room[order])
+    slope, free = Q @ a - c, np.flatnonzero((a > 0) & (a < upper))
+    free = free if len(free) else order[np.flatnonzero(a[order] > 0)[-1:]]
+    tolerance = _SETTLED * float(np.abs(c).max())
+    for _ in range(_ROUNDS):
+        factor = cho_factor(Q[np.ix_(free, free)], lower=True, overwrite_a=True, check_finite=False)
+        solved = cho_solve(factor, np.column_stack([-slope[free], np.ones(len(free))]), check_finite=False)
+        change = solved[:, 0] - solved[:, 1] * (solved[:, 0].sum() / solved[:, 1].sum())
+        with np.errstate(divide="ignore", invalid="ignore"):
+            room = np.where(
+                change > 0, (upper[free] - a[free]) / change, np.where(change < 0, -a[free] / change, np.inf)
+            )
+        step = min(1.0, float(room.min(initial=np.inf)))
+        a[free] += step * change
+        slope += Q[:, free] @ (step * change)
+        if step < 1.0:  # some meet a bound
+            met = room <= step
+            a[free[met]] = np.where(change[met] > 0, upper[free[met]], 0.0)
+            free = free[~met]
+            if len(free):
+                continue
+        rises, falls = a < upper, a > 0
+        level = slope[free].mean() if len(free) else 0.5 * (slope[rises].min() + slope[falls].max())
+        low = np.where(rises, level - slope, -np.inf)
+        high = np.where(falls, slope - level, -np.inf)
+        low[free] = high[free] = -np.inf
+        if max(low.max(), high.max()) <= tolerance:
+            return a
+        joining = [np.argsort(-gain)[:_JOINING] for gain in (low, high)]
+        wanted = [rows[gain[rows] > tolerance] for rows, gain in zip(joining, (low, high), strict=True)]
+        free = np.union1d(free, np.concatenate(wanted))
+    return None
+
+
+def _squared_radius(squared: np.ndarray, a: np.ndarray, bound: np.ndarray, inside_box: np.ndarray) -> float:
     """That of points inside the box; if there are none, midway between the points within and those outside."""
     if inside_box.any():
-        depth = np.where(inside_box, a * (bound - a if np.isfinite(bound) else 1.0), 0.0)
+        depth = np.where(inside_box, a * np.where(np.isfinite(bound), bound - a, 1.0), 0.0)
         return float(depth @ squared / depth.sum())
     within, outside = squared[a == 0], squared[a > 0]
     if not len(within):  # all points share the centre
@@ -86,11 +141,15 @@ class Slab:
     iterations: int
 
 
-def slab(K: np.ndarray, nu: float, delta: float) -> Slab:
-    """Minimise 1/2 |g|^2 - rho + 1 / (nu n) sum_i max(0, |g(x_i) - rho| - delta), K positive definite, 0 < nu <= 1."""
+def slab(K: np.ndarray, nu: float, delta: float, weights: np.ndarray | None = None) -> Slab:
+    """Minimise 1/2 |g|^2 - rho + 1 / (nu n) sum_i w_i max(0, |g(x_i) - rho| - delta), K positive definite, 0 < nu <= 1.
+
+    The weights w (n,) are brought to the mean 1.
+    """
     n = len(K)
     signs = np.repeat([1.0, -1.0], n)
-    bounds = np.full(2 * n, (1.0 + _SLACK) / (nu * n))
+    share = np.ones(n) if weights is None else weights * (n / weights.sum())
+    bounds = np.tile((1.0 + _SLACK) / (nu * n) * share, 2)
     level = float(K.mean())  # by the equality it changes the multiplier alone, and gives the problem its scale
     solution = solve_box_qp(PairedForm(K), level * signs - delta, signs[None], np.ones(1), bounds)
     weights = solution.a[:n] - solution.a[n:]
