@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, Self, overload
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._base.memory import require_memory
 from .._base.saving import load_npz, save_npz
@@ -16,7 +16,6 @@ from ..functions import Expansion, Functional
 from ..kernels import Kernel, NegativeDistance, ThinPlate
 from ..nullspace import NullSpace, Polynomials
 from ..solvers.margin.machines import ProjectedKernel
-from .samples import distinct_samples, weighted_rows
 from .settling import has_open_scale, named_kernel, typical_distance, with_scale
 
 PRECOMPUTED = "precomputed"
@@ -138,16 +137,6 @@ class KernelMachine(BaseEstimator):
         tags.input_tags.pairwise = self._is_given()
         tags.input_tags.sparse = isinstance(self.kernel, Kernel) and bool(self.kernel.accepts_sparse)
         return tags
-
-    def _weighted(self, X, sample_weight) -> tuple[np.ndarray, np.ndarray]:
-        """Positive weights, and the rows that have them; rows that repeat others are merged with them."""
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if self._is_given():
-            rows = weighted_rows(weights)
-            return weights[rows], rows
-        rows, weights = distinct_samples(X, np.zeros(X.shape[0]), weights)
-        order = np.argsort(rows)
-        return weights[order], rows[order]
 
     # -- matrices --------------------------------------------------------------------------------------------------
 

@@ -68,31 +68,24 @@ class EnclosingHypersphere(OutlierMixin, KernelMachine):
     def __init__(self, kernel: Kernel | str | None = None, nu: float = 0.1):
         self.kernel, self.nu = kernel, nu
 
-    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> EnclosingHypersphere:
-        """Find the sphere around the rows of X, or around the training points with the kernel matrix X.
-
-        ``sample_weight`` (n,) multiplies what it costs to leave a point outside; weight zero leaves it out.
-        """
+    def fit(self, X: ArrayLike, y: object = None) -> EnclosingHypersphere:
+        """Find the sphere around the rows of X, or around the training points with the kernel matrix X."""
         if not (isinstance(self.nu, Real) and 0 < self.nu <= 1):
             raise ValueError(f"nu must be a share with 0 < nu <= 1, got {self.nu!r}.")
         X = self._check_training(X)
         self._refuse_higher_order()
-        weights, rows = self._weighted(X, sample_weight)
-        with threads.suited_to(len(rows)):
+        with threads.suited_to(X.shape[0]):
             K = self._gram(X)
-            K = K if len(rows) == len(K) else K[np.ix_(rows, rows)]
             definite = self.kernel_ is not None and not self.kernel_.is_indefinite
-            sphere = enclosing_sphere(K, float(self.nu), weights, definite)
+            sphere = enclosing_sphere(K, float(self.nu), definite=definite)
             self._center_square_ = float(sphere.weights @ K @ sphere.weights)
-        centre = np.zeros(X.shape[0])
-        centre[rows] = sphere.weights
-        self.support_ = np.flatnonzero(centre)
-        self.dual_coef_ = centre[None, self.support_]
+        self.support_ = np.flatnonzero(sphere.weights)
+        self.dual_coef_ = sphere.weights[None, self.support_]
         self.radius_ = float(np.sqrt(sphere.squared_radius)) if sphere.squared_radius >= 0 else float("nan")
         self.offset_, self.convex_ = -float(sphere.reach), sphere.convex
         self.diag_fit_ = self._training_diag(X)
         self.null_space_ = None if self._is_given() else Polynomials(-1).fit(X)
-        self._keep(X, centre[:, None], np.zeros((0, 1)))
+        self._keep(X, sphere.weights[:, None], np.zeros((0, 1)))
         return self
 
     def score_samples(self, X: ArrayLike, diag: ArrayLike | None = None) -> np.ndarray:

@@ -67,29 +67,21 @@ class SlabMachine(OutlierMixin, KernelMachine):
     def __init__(self, kernel: Kernel | str | None = None, nu: float = 0.1, delta: float = 0.01):
         self.kernel, self.nu, self.delta = kernel, nu, delta
 
-    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> SlabMachine:
-        """Find the slab around the rows of X, or around the training points with the kernel matrix X.
-
-        ``sample_weight`` (n,) multiplies what it costs to leave a point outside; weight zero leaves it out.
-        """
+    def fit(self, X: ArrayLike, y: object = None) -> SlabMachine:
+        """Find the slab around the rows of X, or around the training points with the kernel matrix X."""
         if not (isinstance(self.nu, Real) and 0 < self.nu <= 1):
             raise ValueError(f"nu must be a number with 0 < nu <= 1, got {self.nu!r}.")
         if not (isinstance(self.delta, Real) and np.isfinite(self.delta) and self.delta >= 0):
             raise ValueError(f"delta must be a number >= 0, got {self.delta!r}.")
         X = self._check_training(X)
-        weights, rows = self._weighted(X, sample_weight)
-        with threads.suited_to(len(rows)):
-            K = self._gram(X)
-            K = K if len(rows) == len(K) else K[np.ix_(rows, rows)]
-            found = slab(K, float(self.nu), float(self.delta), weights)
+        with threads.suited_to(X.shape[0]):
+            found = slab(self._gram(X), float(self.nu), float(self.delta))
         self.rho_, self.n_iter_ = found.rho, found.iterations
-        normal = np.zeros(X.shape[0])
-        normal[rows] = found.weights
-        self.support_ = np.flatnonzero(normal)
-        self.dual_coef_ = normal[None, self.support_]
+        self.support_ = np.flatnonzero(found.weights)
+        self.dual_coef_ = found.weights[None, self.support_]
         self.offset_ = -found.reach
         self.null_space_ = None if self._is_given() else Polynomials(0).fit(X)
-        self._keep(X, normal[:, None], np.full((1, 1), -self.rho_))
+        self._keep(X, found.weights[:, None], np.full((1, 1), -self.rho_))
         return self
 
     def score_samples(self, X: ArrayLike) -> np.ndarray:

@@ -18,9 +18,10 @@ from .indefinite import is_definite, stationary_point
 
 _NEGLIGIBLE = 1e-7
 _AT_BOUND = 1e-6
-_RIDGE = 1e-10
+_RIDGE = 1e-8
 _ROUNDING = 1e-14
 _SLACK = 1e-6
+_ACTIVE_SET_FROM = 300
 _JOINING = 24
 _ROUNDS = 2000
 _SETTLED = 1e-8
@@ -36,23 +37,19 @@ class EnclosingSphere:
     convex: bool  #: whether the matrix was semi-definite and the sphere is the smallest, or only stationary
 
 
-def enclosing_sphere(
-    K: np.ndarray, nu: float, weights: np.ndarray | None = None, definite: bool = False
-) -> EnclosingSphere:
+def enclosing_sphere(K: np.ndarray, nu: float, definite: bool = False) -> EnclosingSphere:
     """The smallest sphere in the feature space of a kernel matrix with the share 0 < nu <= 1 of the points outside.
 
-    ``weights`` (n,) multiply what a point outside costs; ``definite`` says that the matrix is known to be so.
+    ``definite`` says that the matrix is known to be so.
     """
     n = len(K)
-    share = np.ones(n) if weights is None else weights * (n / weights.sum())
     mean = K.mean(axis=0)
     centered = K - mean
     centered -= mean[:, None] - mean.mean()
     size = float(np.abs(K).max())
-    bound = share / (nu * n)
-    bound = np.where(bound >= 1.0, np.inf, bound)
+    bound = np.full(n, 1.0 / (nu * n) if nu * n > 1 else np.inf)
     if bound.sum() <= 1.0 + _ROUNDING or np.abs(centered).max() <= _ROUNDING * n * size:
-        a, convex = share / n, True  # nothing to choose, or all points are one
+        a, convex = np.full(n, 1.0 / n), True  # nothing to choose, or all points are one
     else:
         a, convex = _weights(centered, bound, definite)
     a = np.where(a > _NEGLIGIBLE * a.max(), a, 0.0)
@@ -73,7 +70,7 @@ def _weights(centered: np.ndarray, upper: np.ndarray, definite: bool) -> tuple[n
         return stationary_point(2.0 * centered, diagonal, np.ones(n), 1.0, upper).a, False
     form = 2.0 * centered
     form[np.diag_indices(n)] += _RIDGE * diagonal.mean()
-    found = _by_active_set(form, diagonal, upper)
+    found = _by_active_set(form, diagonal, upper) if n > _ACTIVE_SET_FROM else None
     if found is not None:
         return found, True
     return solve_box_qp(form, diagonal, np.ones((1, n)), np.ones(1), upper).a, True
@@ -141,15 +138,11 @@ class Slab:
     iterations: int
 
 
-def slab(K: np.ndarray, nu: float, delta: float, weights: np.ndarray | None = None) -> Slab:
-    """Minimise 1/2 |g|^2 - rho + 1 / (nu n) sum_i w_i max(0, |g(x_i) - rho| - delta), K positive definite, 0 < nu <= 1.
-
-    The weights w (n,) are brought to the mean 1.
-    """
+def slab(K: np.ndarray, nu: float, delta: float) -> Slab:
+    """Minimise 1/2 |g|^2 - rho + 1 / (nu n) sum_i max(0, |g(x_i) - rho| - delta), K positive definite, 0 < nu <= 1."""
     n = len(K)
     signs = np.repeat([1.0, -1.0], n)
-    share = np.ones(n) if weights is None else weights * (n / weights.sum())
-    bounds = np.tile((1.0 + _SLACK) / (nu * n) * share, 2)
+    bounds = np.full(2 * n, (1.0 + _SLACK) / (nu * n))
     level = float(K.mean())  # by the equality it changes the multiplier alone, and gives the problem its scale
     solution = solve_box_qp(PairedForm(K), level * signs - delta, signs[None], np.ones(1), bounds)
     weights = solution.a[:n] - solution.a[n:]
