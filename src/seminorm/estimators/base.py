@@ -85,7 +85,21 @@ class KernelMachine(BaseEstimator):
 
     def _is_given(self) -> bool:
         """Whether X is a matrix of kernel values (or distances) to the training points."""
-        return isinstance(self.kernel, str) and self.kernel in self._matrices
+        return (isinstance(self.kernel, str) and self.kernel in self._matrices) or self._takes_distances()
+
+    def _takes_distances(self) -> bool:
+        """Whether the kernel is one of distances that X holds."""
+        distance = getattr(self.kernel, "distance", None)
+        return isinstance(distance, str) and distance == PRECOMPUTED
+
+    def _of_distances(self, X):
+        """Kernel values for a matrix of distances."""
+        if self.kernel.cpd_order > 1:
+            raise ValueError(
+                f"{self.kernel!r} is of order {self.kernel.cpd_order} and needs more free functions than the constant, "
+                "which distances do not give: use a base of order 0 or 1 (Gaussian, NegativeDistance)."
+            )
+        return self.kernel(X)
 
     def _accepts_sparse(self):
         accepts = not self._is_given() and getattr(self.kernel, "accepts_sparse", False)
@@ -96,6 +110,8 @@ class KernelMachine(BaseEstimator):
         checked = validate_data(self, X, y, dtype=np.float64, accept_sparse=self._accepts_sparse(), **options)
         if self._is_given():
             self._refuse_bad_matrix(checked if isinstance(y, str) else checked[0])
+        if self._takes_distances():
+            return self._of_distances(checked) if isinstance(y, str) else (self._of_distances(checked[0]), *checked[1:])
         return checked
 
     def _check_training(self, X, y: Any = "no_validation", **options):
@@ -115,7 +131,8 @@ class KernelMachine(BaseEstimator):
             raise ValueError(
                 f"X must be the square matrix of the training points for kernel={self.kernel!r}, got shape {X.shape}."
             )
-        if self.kernel == PRECOMPUTED and np.abs(X - X.T).max() > _ASYMMETRY * np.abs(X).max():
+        kernel_values = isinstance(self.kernel, str) and self.kernel == PRECOMPUTED
+        if (kernel_values or self._takes_distances()) and np.abs(X - X.T).max() > _ASYMMETRY * np.abs(X).max():
             raise ValueError("X must be a symmetric matrix for kernel='precomputed': use (X + X.T) / 2.")
 
     def _refuse_higher_order(self):
@@ -130,7 +147,8 @@ class KernelMachine(BaseEstimator):
     def _check_points(self, X):
         """X validated for a trained machine."""
         check_is_fitted(self)
-        return validate_data(self, X, dtype=np.float64, accept_sparse=self._accepts_sparse(), reset=False)
+        X = validate_data(self, X, dtype=np.float64, accept_sparse=self._accepts_sparse(), reset=False)
+        return self._of_distances(X) if self._takes_distances() else X
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

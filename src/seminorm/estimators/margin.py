@@ -14,7 +14,7 @@ from .._base import blas as threads
 from .._base.progress import Progress
 from .._base.spacing import near_groups
 from .._base.warnings import warn_user
-from ..kernels import Kernel
+from ..kernels import Kernel, Linear
 from ..losses import Loss
 from ..nullspace import NullSpace, Polynomials, identifiable, independent_columns, null_space_for
 from ..nullspace.spaces import warn_off_span
@@ -395,6 +395,18 @@ class MarginMachine(KernelMachine, ABC):
         if len(self.support_):
             values = values + self.kernel_(X, self.support_vectors_) @ self.dual_coef_.T
         return values
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Slopes (n_problems, d) of the functions of a linear kernel; other machines have none."""
+        if not isinstance(getattr(self, "kernel_", None), Linear) or self.null_coef_.shape[1] > 1:
+            raise AttributeError("coef_ exists only for the kernel Linear() with at most the constant free.")
+        return self.dual_coef_ @ self.support_vectors_
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """The constants (n_problems,) beside :attr:`coef_`."""
+        return self.null_coef_.sum(axis=1) + 0.0 * self.coef_[:, 0]
 
     @property
     def function_(self):

@@ -139,6 +139,7 @@ class SVC(ClassifierMixin, MarginMachine):
         self._check_common_parameters()
         self._check_choice("multi_class", ("ovr", "ovo"))
         loss_named(self.loss, CLASSIFICATION)
+        _refuse_missing_labels(y)
         X, y = self._check_input(X, y)
         check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
@@ -277,3 +278,13 @@ class SVC(ClassifierMixin, MarginMachine):
     def _errors(self, values: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
         wrong, smaller = (np.average(side, weights=weights) for side in (values * targets <= 0, targets > 0))
         return float(wrong), float(min(smaller, 1.0 - smaller))
+
+
+def _refuse_missing_labels(y) -> None:
+    labels = np.asarray(y, dtype=object) if isinstance(y, (list, tuple)) else np.asarray(y)
+    if labels.ndim == 1 and labels.dtype == object:
+        missing = [i for i, label in enumerate(labels) if label is None or label != label]
+        if missing:
+            raise ValueError(
+                f"y has no label (None or NaN) at {len(missing)} rows, the first is {missing[0]}: drop them."
+            )
