@@ -29,10 +29,10 @@ WAYS_WITH_INDEFINITE = ("clip", "flip", "stationary")
 FOLDS = 5
 FEW_POINTS = 40  # per free function, below which more than one null space is tried
 _TOLERANCE = 1e-13
-_BELOW = 1.0  # how much smaller an alpha may be than the one known from fewer points, for a start
 _CHOOSE_ON = 700  # points on which kernels and null spaces are compared, if there are many
 _PER_FUNCTION = 5  # but as many for each of the d + 1 linear functions
 _MANY = 1200  # from here on
+_PROBLEMS = 15  # problems on which they are compared, if there are many
 
 
 class MarginMachine(KernelMachine, ABC):
@@ -274,11 +274,15 @@ class MarginMachine(KernelMachine, ABC):
         return _only(MachineTrial(whole, data, rules, self._basis(whole, data)), near)
 
     def _compared(self, data: TrainingSet, y: np.ndarray, null_columns, rules: Rules) -> MachineTrial:
-        """The best of all candidates."""
-        kernels = self._kernels_by_evidence(data, y, null_columns, rules)
-        candidates = self._candidates(kernels, data, y, null_columns)
-        trials = [MachineTrial(c, data, rules, self._basis(c, data)) for c in candidates]
-        return best_of(trials) if len(trials) > 1 else _only(trials[0])
+        """The best of all candidates; with many problems they are compared on some of them."""
+        some = replace(data, problems=data.problems[:: -(-len(data.problems) // _PROBLEMS)])
+        kernels = self._kernels_by_evidence(some, y, null_columns, rules)
+        candidates = self._candidates(kernels, some, y, null_columns)
+        trials = [MachineTrial(c, some, rules, self._basis(c, some)) for c in candidates]
+        if len(some.problems) == len(data.problems):
+            return best_of(trials) if len(trials) > 1 else _only(trials[0])
+        chosen = best_of(trials).candidate if len(trials) > 1 else candidates[0]
+        return _only(MachineTrial(self._allowed(chosen, data), data, rules, self._basis(chosen, data)))
 
     def _part(self, data: TrainingSet, y: np.ndarray, rules: Rules) -> np.ndarray | None:
         """Points on which to compare kernels and null spaces where all would take long: each label in proportion."""
@@ -426,11 +430,12 @@ def _only(trial: MachineTrial, near: list[float] | None = None) -> MachineTrial:
     if rules.alphas is not None:
         trial.prepare(float(rules.alphas.min()))
     else:
-        trial.prepare(min(near) / _BELOW if known and near is not None else None)
+        trial.prepare(min(near) if known and near is not None else None)
     trial.explore(near if known else None)
     if known and not trial.is_accurate:  # the best alpha is smaller than expected
-        trial.prepare(min(trial.alphas) / _BELOW)
-        trial.explore(trial.alphas)
+        near = trial.alphas
+        trial.prepare(min(near))
+        trial.explore(near)
     if not known:
         trial.refine()
     return trial

@@ -220,7 +220,8 @@ class SVC(ClassifierMixin, MarginMachine):
 
     def _what_is_free(self, P: np.ndarray, problems: list[Problem]) -> list[str]:
         """Everything, with a price or without, or only the constant: chosen by what is left out."""
-        if not self._is_automatic() or self._is_given() or self.n_basis is not None or P.shape[1] < 2:
+        settled = not self._is_automatic() or self._is_given() or self._own_columns or self.n_basis is not None
+        if settled or P.shape[1] < 2:
             return super()._what_is_free(P, problems)
         n = min(len(points) for points, _ in problems)
         if n <= P.shape[1]:

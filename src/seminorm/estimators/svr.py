@@ -197,7 +197,8 @@ class SVR(RegressorMixin, MarginMachine):
         return [*kernels, NegativeDistance()] if few and not isinstance(kernels[0], NegativeDistance) else kernels
 
     def _what_is_free(self, P: np.ndarray, problems: list[Problem]) -> list[str]:
-        if not self._is_automatic() or self._is_given() or self.n_basis is not None or P.shape[1] < 2:
+        settled = not self._is_automatic() or self._is_given() or self._own_columns or self.n_basis is not None
+        if settled or P.shape[1] < 2:
             return super()._what_is_free(P, problems)
         n, given = min(len(points) for points, _ in problems), self._given_alpha()
         if n <= P.shape[1]:
