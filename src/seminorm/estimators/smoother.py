@@ -106,21 +106,26 @@ class Smoother(FunctionRegressor):
     Parameters
     ----------
     kernel : Kernel, optional
-        Any kernel of :mod:`seminorm.kernels`; ``ThinPlate()`` if left out. (In more than ten dimensions with fewer
-        than two points for each of its d + 1 free functions it is ``NegativeDistance()``, which leaves only the
-        constant free; see ``kernel_``.)
+        Any kernel of :mod:`seminorm.kernels`, with ``scale="auto"`` for a scale chosen by what is left out.
+        ``ThinPlate()`` if left out; in more than three dimensions, or with few points, also ``NegativeDistance()``,
+        which leaves only the constant free, is tried, and the better one by leave-one-out is used (see ``kernel_``).
     alpha : "auto", float or array of float
         Weight of the squared semi-norm; 0 interpolates. "auto" minimises the criterion, an array names the candidates.
-    criterion : {"gcv", "loo", "reml"}
-        How alpha is chosen: generalised cross-validation, leave-one-out, or restricted maximum likelihood.
-    null_space : "auto", None, int, sequence of int, callable, transformer or NullSpace
-        What is left free: by default the polynomials of the kernel's ``null_degree``; a degree; the constant and some
-        columns; features of your own. See :mod:`seminorm.nullspace`.
+    criterion : {"auto", "gcv", "loo", "reml"}
+        How alpha is chosen: generalised cross-validation, leave-one-out, or restricted maximum likelihood. "auto" is
+        leave-one-out, and for more than 1400 observations generalised cross-validation, among whose minima
+        leave-one-out decides. Points that (nearly) coincide count as one place.
+    null_space : "auto", "soft", None, int, sequence of int, callable, transformer or NullSpace
+        What is left free: by default the polynomials of the kernel's ``null_degree``, or, where it is better by
+        leave-one-out, the same at a price ("soft", see :class:`seminorm.nullspace.SoftTwin`); a degree; the constant
+        and some columns; features of your own. See :mod:`seminorm.nullspace`.
     prior_variance : "auto" or float
         Variance of the Gaussian process in units of the kernel, for ``return_std`` and ``sample``; estimated by
         default.
     verbose : bool
         Show progress.
+    metric : None, "standardize" or "auto"
+        As in :class:`SVC`.
 
     Attributes
     ----------
@@ -128,6 +133,8 @@ class Smoother(FunctionRegressor):
         The fitted function, with value, gradient, Hessian and semi-norm.
     alpha_, alpha_path_ : float, dict of arrays
         The regularisation parameter used; ``alpha``, ``score`` (the criterion) and ``edf`` along the path.
+    kernel_, null_space_used_ : Kernel, str
+        What was used; "free" or "soft".
     edf_ : float
         Effective degrees of freedom, the trace of the map from data to fitted values.
     loo_ : array

@@ -30,7 +30,10 @@ class SVC(ClassifierMixin, MarginMachine):
     The loss is max(0, 1 - y f)^2, max(0, 1 - y f) or log(1 + exp(-y f)), with y = -1 and 1 for the two classes.
 
     With the thin plate there is no length scale to tune: dilating the data is the same as changing alpha [Walder and
-    Chapelle 2007], and alpha is chosen by the number of leave-one-out errors, which cost no further training.
+    Chapelle 2007]. Alpha, and how free the linear functions are, are chosen by the squared hinge loss of leave-one-out
+    values, which cost no further training. What is left out is a place: points that (nearly) coincide are left out
+    together. With many points, kernels and null spaces are compared on some of them, and alpha is then chosen on all;
+    in few dimensions the kernel matrix is replaced by a factor of low rank if that is accurate enough for alpha.
 
     With a kernel matrix that is indefinite beside the null space there is no minimum, but there are stationary points
     in a Krein space. One of them is found by descent in the dual problem (:mod:`seminorm.solvers.margin.indefinite`).
@@ -41,21 +44,24 @@ class SVC(ClassifierMixin, MarginMachine):
     Parameters
     ----------
     kernel : Kernel or "precomputed", optional
-        ``ThinPlate()`` if left out (``NegativeDistance()`` in more than ten dimensions with fewer than two points for
-        each of its d + 1 free functions).
+        ``ThinPlate()`` or ``NegativeDistance()`` if left out, whichever is better by what is left out (always the
+        latter in more than ten dimensions with fewer than two points for each of the d + 1 linear functions; always the
+        thin plate if alpha is given). A kernel with ``scale="auto"`` gets its scale by the same criterion.
     alpha : "auto", float or array of float
-        Weight of the squared semi-norm (scikit-learn's C is 1 / (2 alpha)). "auto" takes the fewest errors along a
+        Weight of the squared semi-norm (scikit-learn's C is 1 / (2 alpha)). "auto" takes the smallest loss along a
         path, an array names the candidates.
     criterion : {"loo", "cv"}
-        How alpha is chosen: by the number of leave-one-out errors, or of errors in five-fold cross-validation.
+        How alpha is chosen: by the squared hinge loss of leave-one-out values, or of values in five-fold
+        cross-validation.
     loss : {"squared_hinge", "hinge", "logistic"}
         Or the ``name`` of a loss for classification that you registered in :data:`seminorm.losses.all_losses`. With
         "logistic", 1 / (1 + exp(-f)) is the probability of the second class.
-    null_space : "auto", "zero", "constant", None, int, sequence of int, callable, transformer or NullSpace
-        What is free: by default the polynomials of the kernel's ``null_degree``, at least the constant. If these
-        alone separate any of the binary problems, all of them use "constant" instead: coefficients orthogonal to the
-        polynomials, only the constant free. "zero" leaves nothing free (see ``null_space_used_``). Features of your
-        own are the generalised bias of [Li et al. 2007].
+    null_space : "auto", "soft", "constant", "zero", None, int, sequence of int, callable, transformer or NullSpace
+        What is free. "auto" chooses by what is left out: the polynomials of the kernel's ``null_degree``, at least the
+        constant (unless they separate the classes alone); "soft", where all but the constant have a small price; or
+        "constant", with coefficients orthogonal to the polynomials and only the constant free. "zero" leaves nothing
+        free. Features of your own are the generalised bias of [Li et al. 2007]; a model of your own is
+        :class:`seminorm.nullspace.CrossFitted`.
     multi_class : {"ovr", "ovo"}
         One machine per class against the rest, or one per pair of classes.
     n_basis, random_state : int, int or RandomState, optional
@@ -63,9 +69,14 @@ class SVC(ClassifierMixin, MarginMachine):
     class_weight : dict or "balanced", optional
     max_iter : int
         Most steps of Newton's method at each alpha.
-    indefinite : {"stationary", "clip", "flip"}
+    indefinite : {"clip", "flip", "stationary"}
         What to do with a kernel matrix that is indefinite beside the null space (kernels of invariant distances,
-        "precomputed"): find a stationary point, or drop its negative eigenvalues, or take their moduli.
+        "precomputed"): drop its negative eigenvalues, take their moduli, or find a stationary point.
+    metric : None, "standardize" or "auto"
+        What distances are measured in: the columns as they are, divided by their standard deviations, or whichever of
+        the two is better by what is left out (see ``metric_``).
+    verbose : bool
+        Show progress.
 
     Attributes
     ----------
@@ -76,10 +87,16 @@ class SVC(ClassifierMixin, MarginMachine):
     alpha_ : float, or array with one entry per binary problem
         NaN where the null space alone separates and alpha plays no part.
     alpha_path_ : dict, or list of dicts
-        ``alpha`` and ``score`` (the weighted number of errors) along the path; with leave-one-out also ``active`` and
+        ``alpha`` and ``score`` (the mean squared hinge loss) along the path; with leave-one-out also ``active`` and
         ``iterations``.
-    null_space_used_ : str
-        "free", "constant" or "zero".
+    kernel_, null_space_used_ : Kernel, str
+        What was used; "free", "soft", "constant" or "zero".
+    loo_error_ : float
+        Share of the training points that are classified wrongly when left out.
+    link_coef_ : array
+        Slopes of the link between decision values and probabilities, see :meth:`predict_proba`.
+    coef_, intercept_ : arrays
+        For the kernel ``Linear()`` only.
     stationary_ : bool
         Whether the kernel matrix is indefinite and the machine a stationary point. (With an indefinite matrix, "zero"
         and "constant" leave nothing or the constant free, and the coefficients annihilate no more than that.)
