@@ -27,7 +27,7 @@ def landscape(X: np.ndarray) -> np.ndarray:
 
 
 def fit(X, y):
-    return Smoother().fit(X, y)  # thin-plate spline, alpha by generalised cross-validation
+    return Smoother().fit(X, y)  # thin-plate spline, alpha by leave-one-out
 
 
 def section(folder: Path) -> Section:
