@@ -48,10 +48,11 @@ class _Attempt:
     combinations: np.ndarray | None  #: of the null space, that the data determine
     system: ReducedSystem | None = None
     solution: Solution | None = None
+    training: np.ndarray | None = None  #: the null space at the observations, if it has learned from them
 
     def reduced_system(self, observed: FunctionalData) -> ReducedSystem:
         """The system of these observations or of others with the same kernel and null space."""
-        P = design(self.null_space, observed.functionals)
+        P = design(self.null_space, observed.functionals) if self.training is None else self.training
         P = P if self.combinations is None else P @ self.combinations
         K = gram(self.kernel, observed.functionals)
         return ReducedSystem(K, P, observed.targets, observed.weights, observed.scatter, observed.repeats)
@@ -389,14 +390,19 @@ class Smoother(FunctionRegressor):
         """The fit of one kernel."""
         soft = isinstance(self.null_space, str) and self.null_space == "soft"
         named = "auto" if soft else with_column_numbers(self.null_space, self._names())
-        space = null_space_for(named, kernel, observed.points)
+        values_only = len(observed.functionals) == 1 and observed.n_values == len(observed.targets)
+        targets = observed.targets[:, 0] if self._single else observed.targets
+        space = null_space_for(named, kernel, observed.points, targets if values_only else None)
         self._check_observations(observed, space, n_values)
         warn = not (isinstance(self.null_space, str) or self.null_space is None)
         combinations = identifiable(space, design(space, observed.functionals), warn)
         attempt = _Attempt(kernel, space, observed, combinations)
+        if values_only and not isinstance(self.null_space, str):
+            learned = space.training_matrix(observed.points, targets)
+            attempt.training = None if np.array_equal(learned, space(observed.points)) else learned
         if kernel.is_indefinite:
             attempt.refuse_indefinite()
-        places = observed.merged_places() if self._given_alpha() is None else None
+        places = observed.merged_places() if self._given_alpha() is None and attempt.training is None else None
         if places is None:
             attempt.system = attempt.reduced_system(observed)
             attempt.solution = solve(attempt.system, self._given_alpha(), self.criterion, self.verbose)
@@ -412,6 +418,7 @@ class Smoother(FunctionRegressor):
         """Keep a fit."""
         self.kernel_, self.null_space_, self._observed = attempt.kernel, attempt.null_space, attempt.observed
         self._identifiable, system, solution = attempt.combinations, attempt.system, attempt.solution
+        self._training = attempt.training
         assert system is not None and solution is not None
         self.null_space_used_ = "soft" if isinstance(self.kernel_, SoftTwin) else "free"
         dual, null = system.coefficients(solution.g)
@@ -460,6 +467,7 @@ class Smoother(FunctionRegressor):
         if factor is None:
             with threads.suited_to(len(self._observed.targets)):
                 attempt = _Attempt(self.kernel_, self.null_space_, self._observed, self._identifiable)
+                attempt.training = self._training
                 self._cached_factor = factor = Factor(attempt.reduced_system(self._observed), self.alpha_)
         return factor
 
