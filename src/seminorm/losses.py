@@ -44,6 +44,7 @@ CLASSIFICATION, REGRESSION = "classification", "regression"
 _FLAT = 1e-12
 _FAR = 10.0
 _ROUNDED = 0.1
+_ROUNDING = 1e-10
 
 
 @dataclass(frozen=True)
@@ -140,6 +141,11 @@ class Loss(ABC):
     def provides(self, needs: Sequence[str]) -> bool:
         """Whether the loss has all of the methods that a solver needs."""
         return all(callable(getattr(self, name, None)) for name in needs)
+
+    @property
+    def stiffness(self) -> float:
+        """A typical curvature, which makes alphas of different losses and units of y comparable: 1 for squares."""
+        return 1.0
 
 
 class _Squared(Loss):
@@ -299,6 +305,10 @@ class SmoothTube(Loss):
 
     name, task = "smooth_tube", REGRESSION
 
+    @property
+    def stiffness(self) -> float:
+        return float(max(self.up.max(initial=0.0), self.down.max(initial=0.0))) / (2.0 * self.epsilon)
+
     def __init__(self, y: np.ndarray, low: np.ndarray, high: np.ndarray, up, down, width: float):
         super().__init__(y, width)
         self.low, self.high = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
@@ -327,9 +337,9 @@ class SmoothTube(Loss):
         return np.where(f < self.low, -1.0, 1.0) * slope * np.minimum(t / self.epsilon, 1.0)
 
     def active(self, f: np.ndarray) -> np.ndarray:
-        """Points where the loss is quadratic."""
+        """Points where the loss is quadratic, the edges of the tube included where it has no inside."""
         t = self._side(f)[0]
-        return (t > 0) & (t <= self.epsilon)
+        return ((t > 0) | (self.low == self.high)) & (t <= self.epsilon)
 
     def linear(self, f: np.ndarray) -> np.ndarray:
         """Points where the loss is linear."""
@@ -420,6 +430,10 @@ class EpsilonInsensitive(Loss):
 
     name, task = "epsilon_insensitive", REGRESSION
 
+    @property
+    def stiffness(self) -> float:
+        return 0.5 / spread(self.y)
+
     def value(self, f: np.ndarray) -> np.ndarray:
         return np.maximum(0.0, np.abs(self.y - f) - self.epsilon)
 
@@ -432,7 +446,7 @@ class EpsilonInsensitive(Loss):
         return SmoothTube(self.y, self.y - self.epsilon, self.y + self.epsilon, 1.0, 1.0, _corner(self.y, self.epsilon))
 
 
-class Huber(Loss):
+class Huber(SmoothTube):
     """(y - f)^2 up to |y - f| = epsilon, and 2 epsilon |y - f| - epsilon^2 beyond: outliers have bounded influence.
 
     Parameters
@@ -452,35 +466,12 @@ class Huber(Loss):
     array([0.25, 5.  ])
     """
 
-    name, task = "huber", REGRESSION
+    name = "huber"
 
     def __init__(self, y: np.ndarray, epsilon: float = 1.0):
         if not epsilon > 0:
             raise ValueError(f"epsilon must be positive for the loss 'huber', whose threshold it is, got {epsilon!r}.")
-        super().__init__(y, epsilon)
-
-    def value(self, f: np.ndarray) -> np.ndarray:
-        distance = np.abs(self.y - f)
-        return np.where(distance <= self.epsilon, distance**2, self.epsilon * (2.0 * distance - self.epsilon))
-
-    def gradient(self, f: np.ndarray) -> np.ndarray:
-        """Derivative of the loss of each point in its value."""
-        return 2.0 * np.clip(f - self.y, -self.epsilon, self.epsilon)
-
-    def active(self, f: np.ndarray) -> np.ndarray:
-        """Points where the loss is quadratic."""
-        return np.abs(self.y - f) <= self.epsilon
-
-    def linear(self, f: np.ndarray) -> np.ndarray:
-        """Points where the loss is linear."""
-        return np.abs(self.y - f) > self.epsilon
-
-    def targets(self, f: np.ndarray) -> np.ndarray:
-        return self.y
-
-    def curvature(self, f: np.ndarray) -> np.ndarray:
-        """Half of the second derivative at active points: 1."""
-        return np.ones(len(f))
+        super().__init__(y, y, y, 2.0 * epsilon, 2.0 * epsilon, epsilon)
 
     def box(self) -> SlopeBox:
         """Two variables per point that pull to y, of modulus at most 2 epsilon, and a ridge."""
@@ -513,6 +504,10 @@ class Pinball(Loss):
         if not 0 < epsilon < 1:
             raise ValueError(f"quantile must be a share with 0 < quantile < 1 for the loss 'pinball', got {epsilon!r}.")
         super().__init__(y, epsilon)
+
+    @property
+    def stiffness(self) -> float:
+        return 0.25 / spread(self.y)
 
     def value(self, f: np.ndarray) -> np.ndarray:
         return np.maximum(self.epsilon * (self.y - f), (self.epsilon - 1.0) * (self.y - f))
@@ -659,9 +654,19 @@ class PerPoint(Loss):
         return SlopeBox(points, targets, lower, upper, self._gather(len(self.y), [box.ridge for _, box in boxes]))
 
 
+def spread(y: np.ndarray) -> float:
+    """How far numbers scatter: from the median absolute deviation, which outliers do not move, or, where most numbers
+    are equal, the standard deviation; never below their rounding."""
+    if not len(y):
+        return 1.0
+    size = float(np.abs(y).max()) or 1.0
+    middle = 1.4826 * float(np.median(np.abs(y - np.median(y))))
+    return max(middle if middle > _ROUNDING * size else float(np.std(y)), _ROUNDING * size)
+
+
 def _corner(y: np.ndarray, epsilon: float) -> float:
     """A length over which to round the corners of a tube."""
-    return _ROUNDED * max(epsilon, 0.5 * float(np.std(y)), np.finfo(float).tiny)
+    return _ROUNDED * max(epsilon, 0.5 * spread(y))
 
 
 _LABELS, _NUMBERS = np.array([-1.0, 1.0, 1.0, -1.0]), np.array([-0.7, 0.2, 1.4, 0.0])

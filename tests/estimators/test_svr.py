@@ -1,5 +1,7 @@
 """Support vector regression against other solvers."""
 
+import warnings
+
 import numpy as np
 import pytest
 from convex import machine_values
@@ -130,3 +132,33 @@ def test_tools_precomputed_and_saving(rng, tmp_path):
 def test_bad_input(change, message, rng):
     with pytest.raises(ValueError, match=message):
         SVR(**change).fit(*scattered(rng))
+
+
+LOSSES = ["epsilon_insensitive", "squared_epsilon_insensitive", "huber", "pinball", "squared"]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("factor", [1e-9, 1e9])
+def test_units_and_origin_of_y_do_not_matter(loss, factor, rng):
+    X = rng.random((80, 2))
+    y = np.sin(6 * X[:, 0]) + 0.3 * rng.standard_normal(80)
+    one, other = (SVR(loss=loss).fit(X, c * y).predict(X) for c in (1.0, factor))
+    np.testing.assert_allclose(other / factor, one, atol=1e-9)
+    np.testing.assert_allclose(SVR(loss=loss).fit(X, y + 1e4).predict(X) - 1e4, one, atol=1e-3)
+
+
+@pytest.mark.parametrize("loss", ["epsilon_insensitive", "huber", "pinball"])
+def test_outliers_neither_move_the_fit_nor_hide_what_alpha_is_right(loss):
+    rng = np.random.default_rng(0)
+    X, Z = rng.random((150, 2)), rng.random((500, 2))
+    y = np.sin(6 * X[:, 0]) + 0.3 * rng.standard_normal(150)
+    y[:4] += [1e4, -1e5, 1e6, 50.0]
+    assert np.sqrt(np.mean((SVR(loss=loss).fit(X, y).predict(Z) - np.sin(6 * Z[:, 0])) ** 2)) < 0.3
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_constant_targets(loss, rng):
+    X = rng.random((40, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_allclose(SVR(loss=loss).fit(X, np.full(40, 3.0)).predict(X), 3.0, rtol=1e-6)

@@ -15,7 +15,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from .._base import blas as threads
 from ..kernels import Kernel, NegativeDistance
-from ..losses import REGRESSION, Loss, loss_named
+from ..losses import REGRESSION, Loss, loss_named, spread
 from ..solvers.margin.path import SMALLEST_ERROR, AlphaRule, mean_loss
 from .margin import FEW_POINTS, FOLDS, MarginMachine, rows_of
 from .trials import WHOLE, MachineTrial, Problem, TrainingSet
@@ -25,6 +25,7 @@ _WITHOUT_EPSILON = ("squared", "pinball")
 _MULTIPLES = {"huber": 1.345}  # of the noise, as epsilon; of tubes 0.6
 _TO_DEVIATION = 1.4826  # from the median of absolute residuals to a standard deviation
 _NOISE_FROM = 1000  # points that tell the noise
+_OUTLIER = 10.0  # values farther from the median, in units of their scatter, do not tell the noise
 _LEAST = 1e-3  # of the scatter of y: data without noise still get a tube
 _LOW_DIMENSION = 3
 
@@ -173,6 +174,11 @@ class SVR(RegressorMixin, MarginMachine):
         machine._epsilons, machine._outputs = np.full(max(self._outputs, 1), np.nan), self._outputs
         if self._names() is not None:
             machine.feature_names_in_ = self._names()
+        columns = y[:, None] if y.ndim == 1 else y
+        limits = [(np.median(column), _OUTLIER * spread(column)) for column in columns.T]
+        y = np.column_stack([np.clip(c, m - s, m + s) for c, (m, s) in zip(columns.T, limits, strict=True)]).reshape(
+            y.shape
+        )
         part = np.sort(np.random.default_rng(0).permutation(len(weights))[:_NOISE_FROM])
         data = TrainingSet(X, weights, self._problems(y), self._is_given(), self._groups(X)).part(part)
         with warnings.catch_warnings(), threads.suited_to(len(part)):
@@ -186,8 +192,8 @@ class SVR(RegressorMixin, MarginMachine):
             known = np.isfinite(left) & (left > 0)
             scaled = np.abs(residual[known]) / np.sqrt(left[known])  # has the deviation of the noise
             noise.append(_TO_DEVIATION * float(np.median(scaled)) if known.any() else 0.0)
-        scatter = np.array([np.std(targets) for _, targets in data.problems])
-        return np.maximum(np.array(noise), np.maximum(_LEAST * scatter, 1e-280))
+        least = [max(_LEAST * spread(targets), 1e-9 * np.abs(targets).max()) for _, targets in data.problems]
+        return np.maximum(np.maximum(noise, least), np.finfo(float).tiny * 1e20)
 
     def _kernels(self, X, weights) -> list[Kernel | None]:
         kernels = super()._kernels(X, weights)

@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ..._base.warnings import warn_user
+from ...losses import REGRESSION
 from .active_set import (
     ActiveSetFactor,
     BasisRemoval,
@@ -108,7 +109,7 @@ def minimize(
         start = _doubling_start(K, Q, loss, alpha, weights, max_iter)
     search = _Search(K, Q, loss, alpha, weights)
     nothing = 1e-18 * search.objective(search.zero())
-    state = search.zero() if start is None else search.state(start.active, start.dual, start.null, start.values)
+    state = search.beginning() if start is None else search.state(start.active, start.dual, start.null, start.values)
     for iteration in range(1, max_iter + 1):  # noqa: B007
         model = search.model(state.values)
         factor = search.factor(model)
@@ -160,6 +161,17 @@ class _Search:
     def zero(self) -> _State:
         n = len(self.K)
         return _State(np.zeros(n), np.zeros(self.Q.shape[1]), np.zeros(n))
+
+    def beginning(self) -> _State:
+        """Zero; or the median of the targets, if the constant is free and that is better: a regression whose loss is
+        linear at all points has nothing that bends to lead on."""
+        zero = self.zero()
+        if not hasattr(self.loss, "linear") or not self.loss.linear(zero.values).any():
+            return zero
+        null = self.Q.T @ np.full(len(self.K), np.median(self.loss.targets(zero.values)))
+        middle = _State(zero.dual, null, self.Q @ null)
+        better = np.isfinite(null).all() and self.objective(middle) < self.objective(zero)
+        return middle if better and getattr(self.loss, "task", "") == REGRESSION else zero
 
     def state(self, active: np.ndarray, dual: np.ndarray, null: np.ndarray, values: np.ndarray | None = None) -> _State:
         full = np.zeros(len(self.K))

@@ -6,11 +6,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ...losses import Loss
+from ...losses import Loss, spread
 
 _UNDEFINED = 4.0  # squared hinge loss of a point whose leave-one-out value does not exist
 _DECADES = 14.0  # how far a walk may go to either side of its start
 _NO_CHANGE = 1e-3
+_FAR = 10.0
 _CLEARLY_WORSE = 0.02
 _PATIENCE = 2
 _GRID = (-5.0, 2.0)  # decades for cross-validation, to be extended where the best one is at the end
@@ -61,9 +62,10 @@ def mean_loss(loss: Loss, values: np.ndarray, weights: np.ndarray) -> float:
 
 
 def mean_distance(loss: Loss, values: np.ndarray, weights: np.ndarray) -> float:
-    """The absolute error of a regression."""
+    """The absolute error of a regression; beyond ten times the scatter of y all errors are alike, or one outlier would
+    hide what the other points say."""
     distance = np.abs(values - loss.y)
-    return _mean(np.where(np.isfinite(distance), distance, np.abs(loss.y)), weights)
+    return _mean(np.minimum(np.where(np.isfinite(distance), distance, np.inf), _FAR * spread(loss.y)), weights)
 
 
 SMALLEST_HINGE = AlphaRule(mean_squared_hinge)

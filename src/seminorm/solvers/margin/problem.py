@@ -76,8 +76,8 @@ class MarginProblem:
 
     @property
     def unit(self) -> float:
-        """What alphas are measured by: the mean eigenvalue of the kernel, times the mean weight."""
-        return self.machine.scale * float(self.weights.mean())
+        """What alphas are measured by: the mean eigenvalue of the kernel, times the mean weight and curvature."""
+        return self.machine.scale * float(self.weights.mean()) * self.loss.stiffness
 
     def fit(self, alpha: float | np.ndarray | None, rule: AlphaRule | None = None) -> MarginFit:
         """Train at a given alpha, or at the best of some candidates, judged by a rule for leave-one-out values."""
