@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
+from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.decomposition import KernelPCA as ReferencePCA
 from sklearn.exceptions import ConvergenceWarning
@@ -20,7 +21,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import OneClassSVM
 
-from seminorm import EnclosingHypersphere, KernelNeighbors, KernelPCA, KernelPerceptron
+from seminorm import EnclosingHypersphere, KernelNeighbors, KernelPCA, KernelPerceptron, SlabMachine
 from seminorm.estimators import kernel_neighbors
 from seminorm.invariance import IntegrationKernel, Reflection
 from seminorm.invariance.distances.base import Distance
@@ -393,11 +394,17 @@ def test_linear_perceptron_equals_scikit_learn(seed):
     X = np.column_stack([rng.integers(-20, 20, (60, 3)).astype(float), np.ones(60)])  # exact arithmetic
     y = (X @ [1.0, -2.0, 0.5, 3.3] > 0).astype(int)
     theirs = ReferencePerceptron(fit_intercept=False, shuffle=False, tol=None, max_iter=2000).fit(X, y)
-    ours = KernelPerceptron(Linear(), max_iter=2000).fit(X, y)
+    ours = KernelPerceptron("precomputed", max_iter=2000).fit(X @ X.T, y)  # in the order of the rows, as theirs
     np.testing.assert_array_equal(ours.dual_coef_ @ X[ours.support_], theirs.coef_)
     assert ours.converged_
-    assert ours.dual_coef_.dtype.kind == "i"
-    np.testing.assert_array_equal(ours.decision_function(X), theirs.decision_function(X))
+    np.testing.assert_array_equal(ours.decision_function(X @ X.T), theirs.decision_function(X))
+    points = KernelPerceptron(Linear(), max_iter=2000).fit(X, y)
+    assert points.converged_ and points.score(X, y) == 1.0
+    order = rng.permutation(60)
+    np.testing.assert_array_equal(
+        points.decision_function(X),
+        KernelPerceptron(Linear(), max_iter=2000).fit(X[order], y[order]).decision_function(X),
+    )
 
 
 @settings(max_examples=20)
@@ -424,8 +431,10 @@ def test_conditional_perceptron_is_one_beside_the_null_space(kernel, rng):
     away = np.eye(60) - Q @ Q.T
     definite = away @ kernel(X) @ away
     K = definite + np.trace(definite) / (60 - Q.shape[1]) * Q @ Q.T
-    reference = KernelPerceptron("precomputed").fit((K + K.T) / 2, y)
-    np.testing.assert_allclose(model.decision_function(X), reference.decision_function(K), atol=1e-8)
+    visited = np.unique(X, axis=0, return_index=True)[1][np.random.default_rng(0).permutation(60)]
+    K = K[np.ix_(visited, visited)]
+    reference = KernelPerceptron("precomputed").fit((K + K.T) / 2, y[visited])
+    np.testing.assert_allclose(model.decision_function(X[visited]), reference.decision_function(K), atol=1e-8)
     assert model.n_updates_ == reference.n_updates_
     dilated = KernelPerceptron(kernel).fit(4 * X + [10, -5], y)  # no length scale
     assert dilated.n_updates_ == model.n_updates_
@@ -462,6 +471,91 @@ def test_shuffling_is_reproducible(rng):
     runs = [KernelPerceptron(Gaussian(0.3), shuffle=True, random_state=seed).fit(X, y) for seed in (0, 0, 1)]
     np.testing.assert_array_equal(runs[0].decision_function(X), runs[1].decision_function(X))
     assert not np.array_equal(runs[0].decision_function(X), runs[2].decision_function(X))
+
+
+# weights and units of columns
+
+
+WEIGHTED = [
+    *(KernelNeighbors(n_neighbors=3), KernelNeighbors(n_neighbors=4, weights="distance")),
+    *(KernelPerceptron(), KernelPerceptron(Gaussian(0.5))),
+    *(EnclosingHypersphere(nu=0.3), SlabMachine(nu=0.3), SlabMachine(nu=0.3, metric="standardize")),
+]
+
+
+@pytest.mark.parametrize("machine", WEIGHTED, ids=case_id)
+def test_weights_are_repetitions(machine, rng):
+    X, y = clouds(rng)
+    weights = rng.integers(0, 4, len(y))
+    rows = rng.permutation(np.repeat(np.arange(len(y)), weights))
+    weighted, repeated = clone(machine).fit(X, y, sample_weight=weights), clone(machine).fit(X[rows], y[rows])
+    Z = rng.standard_normal((200, 2))
+    np.testing.assert_array_equal(weighted.predict(Z), repeated.predict(Z))
+    if hasattr(machine, "decision_function"):
+        np.testing.assert_allclose(weighted.decision_function(Z), repeated.decision_function(Z), rtol=1e-12, atol=1e-12)
+    plain = clone(machine).fit(X, y)
+    assert not np.array_equal(plain.predict(Z), weighted.predict(Z)) or hasattr(machine, "decision_function")
+
+
+@pytest.mark.parametrize(
+    "machine", [KernelPerceptron(), EnclosingHypersphere(nu=0.3), SlabMachine(nu=0.3)], ids=case_id
+)
+def test_a_common_factor_of_weights_changes_nothing(machine, rng):
+    X, y = clouds(rng)
+    weights, Z = rng.random(len(y)), rng.standard_normal((50, 2))
+    one, other = (clone(machine).fit(X, y, sample_weight=factor * weights) for factor in (1.0, 1e-6))
+    np.testing.assert_array_equal(one.predict(Z), other.predict(Z))
+
+
+@pytest.mark.parametrize("machine", [KernelNeighbors, KernelPerceptron, EnclosingHypersphere, SlabMachine])
+def test_given_matrices_with_weights_are_those_of_the_points_that_count(machine, rng):
+    X, y = clouds(rng)
+    weights, kernel = rng.integers(0, 3, len(y)).astype(float), Gaussian(0.5)
+    kept = weights > 0
+    given = machine("precomputed").fit(kernel(X), y, sample_weight=weights)
+    part = machine("precomputed").fit(kernel(X[kept]), y[kept], sample_weight=weights[kept])
+    Z = rng.standard_normal((50, 2))
+    np.testing.assert_array_equal(given.predict(kernel(Z, X)), part.predict(kernel(Z, X[kept])))
+
+
+def test_fractions_of_votes(rng):
+    X, y = np.array([[0.0], [1.0], [2.0]]), ["a", "b", "b"]
+    near = KernelNeighbors(n_neighbors=1).fit(X, y, sample_weight=[0.4, 0.5, 0.5])
+    assert near.predict([[0.0]]) == ["b"]  # 0.4 for a; 0.5 and the remaining 0.1 for b
+    assert near.kneighbors([[0.0]])[1].tolist() == [[0, 1, 2]]
+    with pytest.raises(ValueError, match="n_neighbors=2 must be at most"):
+        KernelNeighbors(n_neighbors=2).fit(X, y, sample_weight=[0.4, 0.5, 0.5])
+
+
+@pytest.mark.parametrize("machine", [KernelNeighbors(n_neighbors=3), KernelPerceptron(Gaussian("auto"))], ids=case_id)
+def test_metric_of_classifiers(machine, rng):
+    X, y = clouds(rng)
+    wide = np.column_stack([X, 1e4 * rng.standard_normal(len(y))])  # a column of noise in large units
+    with pytest.warns(UserWarning, match="ranges of the columns"):
+        raw = clone(machine).fit(wide[:30], y[:30])
+    auto = clone(machine).set_params(metric="auto").fit(wide[:30], y[:30])
+    same = clone(machine).set_params(metric="standardize").fit(wide[:30], y[:30])
+    np.testing.assert_array_equal(auto.predict(wide), same.predict(wide))
+    assert auto.score(wide[30:], y[30:]) > raw.score(wide[30:], y[30:])
+    deviation = wide[:30].std(axis=0)
+    scaled = clone(machine).fit(wide[:30] / deviation, y[:30])
+    np.testing.assert_array_equal(scaled.predict(wide / deviation), same.predict(wide))
+    with pytest.raises(ValueError, match="metric='auto' needs points"):
+        clone(machine).set_params(metric="auto", kernel="precomputed").fit(np.eye(4), [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("machine", [KernelPCA(n_components=2), EnclosingHypersphere(), SlabMachine()], ids=case_id)
+def test_metric_without_labels(machine, rng):
+    X = rng.standard_normal((40, 3)) * [1.0, 100.0, 1e-2]
+    same = clone(machine).set_params(metric="standardize").fit(X)
+    scaled = clone(machine).fit(X / X.std(axis=0))
+    values = [
+        model.transform(Z) if hasattr(model, "transform") else model.decision_function(Z)
+        for model, Z in ((same, X), (scaled, X / X.std(axis=0)))
+    ]
+    np.testing.assert_allclose(*values, atol=1e-7)
+    with pytest.raises(ValueError, match="no labels by which 'auto' could choose"):
+        clone(machine).set_params(metric="auto").fit(X)
 
 
 # all of them

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, Self, overload
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .._base.memory import require_memory
 from .._base.saving import load_npz, save_npz
@@ -16,7 +16,8 @@ from ..functions import Expansion, Functional
 from ..kernels import Kernel, NegativeDistance, ThinPlate
 from ..nullspace import NullSpace, Polynomials
 from ..solvers.margin.machines import ProjectedKernel
-from .settling import has_open_scale, named_kernel, typical_distance, with_scale
+from .samples import distinct_samples, weighted_rows
+from .settling import has_open_scale, named_kernel, standardized, typical_distance, warn_of_units, with_scale
 
 PRECOMPUTED = "precomputed"
 _ASYMMETRY = 1e-8
@@ -31,6 +32,15 @@ class Terms(NamedTuple):
     points: Any  #: x_i, (m, d); of no use for a given matrix
     dual: np.ndarray  #: (m, k)
     null: np.ndarray  #: (p, k)
+
+
+class Samples(NamedTuple):
+    """Training samples that differ, in an order of their own."""
+
+    X: Any  #: points (n, d), or the given matrix (n, n)
+    labels: np.ndarray  #: (n,) classes by number; zeros where there are none
+    weights: np.ndarray  #: (n,)
+    rows: np.ndarray  #: of the user's X
 
 
 class FunctionRegressor(RegressorMixin, BaseEstimator, ABC):
@@ -73,6 +83,7 @@ class KernelMachine(BaseEstimator):
 
     _matrices: tuple[str, ...] = (PRECOMPUTED,)  # names under which a matrix may be given in place of points
     _state: tuple[str, ...] = ()  # what training leaves beside names with a trailing underscore
+    _metrics: tuple[str | None, ...] = (None, "standardize")
     _single_output = False  # whether function_ has one output
     _copies = 4  # kernel matrices that training holds at once
     _advice = "train on a subset."  # where there is no room for them
@@ -114,14 +125,55 @@ class KernelMachine(BaseEstimator):
             return self._of_distances(checked) if isinstance(y, str) else (self._of_distances(checked[0]), *checked[1:])
         return checked
 
-    def _check_training(self, X, y: Any = "no_validation", **options):
-        """X, or X and y, validated; ``kernel_`` is the kernel settled for X, None for a given matrix."""
-        checked = self._check_input(X, y, **options)
-        self.kernel_ = None if self._is_given() else self._settle_kernel(checked if isinstance(y, str) else checked[0])
-        return checked
+    def _samples(self, X, labels=None, sample_weight=None) -> Samples:
+        """Distinct samples of positive weight.
+
+        Samples that agree are merged, and their weights added up: a weight is the same as repetition, and nothing
+        depends on the order of the samples. Those of a given matrix stay as they are.
+        """
+        labels = np.zeros(X.shape[0], dtype=int) if labels is None else labels
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if self._is_given():
+            rows = weighted_rows(weights)
+            return Samples(X[np.ix_(rows, rows)], labels[rows], weights[rows], rows)
+        rows, merged = distinct_samples(X, labels, weights)
+        return Samples(X[rows], labels[rows], merged, rows)
+
+    def _settle(self, samples: Samples) -> None:
+        """Settle the kernel and its metric: ``kernel_``, None for a given matrix."""
+        metric = getattr(self, "metric", None)
+        if not (metric is None or (isinstance(metric, str) and metric in self._metrics)):
+            reason = " (there are no labels by which 'auto' could choose)" if metric == "auto" else ""
+            raise ValueError(f"metric must be one of {', '.join(map(repr, self._metrics))}, got {metric!r}{reason}.")
+        if self._is_given():
+            if metric is not None:
+                raise ValueError(f"metric={metric!r} needs points: leave it out for kernel={self.kernel!r}.")
+            self.kernel_ = None
+            self._refuse_asymmetric(samples.X)
+            return
+        self.kernel_ = self._settle_kernel(samples.X)
+        if metric is None:
+            warn_of_units(self.kernel, samples.X)
+        elif metric == "standardize" or self._prefers_standardized(samples):
+            self.kernel_ = self._standardized(samples)
+
+    def _standardized(self, samples: Samples) -> Any:
+        """The kernel of columns in units of their standard deviations."""
+        kernel = standardized(self._default_or_given(), samples.X, samples.weights)
+        return self._with_scale(kernel, samples.X)
+
+    def _prefers_standardized(self, samples: Samples) -> bool:
+        """Whether metric="auto" standardises the columns."""
+        raise NotImplementedError
+
+    def _default_or_given(self) -> Kernel:
+        return named_kernel(NegativeDistance() if self.kernel is None else self.kernel, self._names())
 
     def _settle_kernel(self, X):
-        kernel = kernel_for(NegativeDistance() if self.kernel is None else self.kernel, X, names=self._names())
+        return self._with_scale(kernel_for(self._default_or_given(), X), X)
+
+    def _with_scale(self, kernel: Kernel, X) -> Kernel:
+        """The kernel with an open scale set to the typical distance of two points."""
         if has_open_scale(kernel):
             return with_scale(kernel, typical_distance(kernel, X)).for_dimension(X.shape[1])
         return kernel
@@ -131,6 +183,8 @@ class KernelMachine(BaseEstimator):
             raise ValueError(
                 f"X must be the square matrix of the training points for kernel={self.kernel!r}, got shape {X.shape}."
             )
+
+    def _refuse_asymmetric(self, X):
         kernel_values = isinstance(self.kernel, str) and self.kernel == PRECOMPUTED
         if (kernel_values or self._takes_distances()) and np.abs(X - X.T).max() > _ASYMMETRY * np.abs(X).max():
             raise ValueError("X must be a symmetric matrix for kernel='precomputed': use (X + X.T) / 2.")
@@ -214,11 +268,12 @@ class KernelMachine(BaseEstimator):
 
     # -- what training found ---------------------------------------------------------------------------------------
 
-    def _keep(self, X, coefficients: np.ndarray, null: np.ndarray) -> None:
+    def _keep(self, samples: Samples, coefficients: np.ndarray, null: np.ndarray) -> None:
         """Keep the functions sum_i coefficients[i] k(., x_i) + sum_j null[j] p_j, one per column."""
-        self._rows_ = np.flatnonzero(np.abs(coefficients).sum(axis=1) > 0)
-        self._points_ = np.empty((0, 0)) if self._is_given() else X[self._rows_]
-        self._coefficients_, self._null_ = coefficients[self._rows_], null
+        used = np.flatnonzero(np.abs(coefficients).sum(axis=1) > 0)
+        self._rows_ = samples.rows[used]
+        self._points_ = np.empty((0, 0)) if self._is_given() else samples.X[used]
+        self._coefficients_, self._null_ = coefficients[used], null
 
     def _terms(self) -> Terms:
         """What was kept."""

@@ -10,16 +10,19 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, clone
 from sklearn.metrics import accuracy_score
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from .._base import blas as threads
 from ..invariance.distances.base import Distance
 from ..kernels import Kernel
-from ..solvers.neighbors import nearest, vote
-from .base import PRECOMPUTED, KernelMachine
+from ..solvers.neighbors import enough, nearest, shares_of, vote
+from .base import PRECOMPUTED, KernelMachine, Samples
+from .samples import weighted_rows
+from .settling import METRICS
 
 PRECOMPUTED_DISTANCES = "precomputed_distances"
 _BLOCK_ENTRIES = 2**22
+_ROUNDING = 1e-12
 
 
 class KernelNeighbors(ClassifierMixin, KernelMachine):
@@ -43,16 +46,19 @@ class KernelNeighbors(ClassifierMixin, KernelMachine):
         X is a matrix of kernel values, "precomputed_distances": of distances; one row per point, one column per
         training point.
     n_neighbors : int
-        How many neighbours vote.
+        How many neighbours vote; with sample weights, the nearest of this total weight.
     weights : {"uniform", "distance"}
         Equal votes, or votes of weight 1 / distance. Training points at distance zero then outvote all others.
+    metric : {None, "auto", "standardize"}
+        Units of the columns of X: as they are, their standard deviations, or whichever classifies more of the training
+        points correctly when these are left out.
 
     Attributes
     ----------
     classes_, labels_ : arrays
         The classes, and for each training point the index of its class.
     X_fit_ : array
-        The training points, or the given matrix.
+        The training points (of positive weight), or their given matrix.
 
     See Also
     --------
@@ -69,24 +75,55 @@ class KernelNeighbors(ClassifierMixin, KernelMachine):
 
     _matrices = (PRECOMPUTED, PRECOMPUTED_DISTANCES)
 
-    def __init__(self, kernel: Kernel | Distance | str | None = None, n_neighbors: int = 1, weights: str = "uniform"):
-        self.kernel, self.n_neighbors, self.weights = kernel, n_neighbors, weights
+    _metrics = METRICS
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> KernelNeighbors:
-        """Keep the training points X (n, d), or the matrix (n, n) of kernel values or distances, and their classes."""
+    def __init__(
+        self,
+        kernel: Kernel | Distance | str | None = None,
+        n_neighbors: int = 1,
+        weights: str = "uniform",
+        metric: str | None = None,
+    ):
+        self.kernel, self.n_neighbors, self.weights, self.metric = kernel, n_neighbors, weights, metric
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> KernelNeighbors:
+        """Keep the training points X (n, d), or the matrix (n, n) of kernel values or distances, and their classes.
+
+        A weight counts as repetition: the nearest points of total weight ``n_neighbors`` vote, each with its weight,
+        the last with what is left of it.
+        """
         self._check_parameters()
-        points, labels = self._check_training(X, y)
+        points, labels = self._check_input(X, y)
         check_classification_targets(labels)
+        weights = _check_sample_weight(sample_weight, points, dtype=np.float64, ensure_non_negative=True)
+        rows = weighted_rows(weights)
+        if self.n_neighbors > weights.sum() * (1.0 + _ROUNDING):
+            what = "of points" if sample_weight is None else "and weight of points"
+            raise ValueError(
+                f"n_neighbors={self.n_neighbors} must be at most the number {what}, n_samples={weights.sum():g}."
+            )
+        self.classes_, indices = np.unique(labels, return_inverse=True)
+        self.rows_, self.labels_, self.weights_ = rows, indices[rows], weights[rows]
+        self.X_fit_ = points[np.ix_(rows, rows)] if self._is_given() else points[rows]
+        self._settle(Samples(self.X_fit_, self.labels_, self.weights_, rows))
+        self._measure()
+        return self
+
+    def _measure(self) -> None:
+        """What the kernel gives at the training points."""
         if not self._is_distance():
             self._refuse_higher_order()
-        if self.n_neighbors > points.shape[0]:
-            raise ValueError(
-                f"n_neighbors={self.n_neighbors} must be at most the number of points, n_samples={len(labels)}."
-            )
-        self.classes_, self.labels_ = np.unique(labels, return_inverse=True)
-        self.X_fit_ = points
-        self.diag_fit_ = np.zeros(points.shape[0]) if self._is_distance() else self._training_diag(points)
-        return self
+        self.diag_fit_ = np.zeros(len(self.labels_)) if self._is_distance() else self._training_diag(self.X_fit_)
+
+    def _prefers_standardized(self, samples: Samples) -> bool:
+        """Whether more training points are classified correctly by the others."""
+        raw, shares = self.kernel_, []
+        for kernel in (raw, self._standardized(samples)):
+            self.kernel_ = kernel
+            self._measure()
+            shares.append(self.leave_one_out_score())
+        self.kernel_ = raw
+        return shares[1] > shares[0]
 
     def predict(self, X: ArrayLike, diag: ArrayLike | None = None) -> np.ndarray:
         """The class of each row of X, or of a matrix (m, n) of values to the training points.
@@ -94,7 +131,7 @@ class KernelNeighbors(ClassifierMixin, KernelMachine):
         With ``kernel="precomputed"``, ``diag`` (m,) is k(x, x) of the rows of X. Only ``weights="distance"`` needs it,
         and not where k(x, x) is the same for all training points.
         """
-        points = self._check_points(X)
+        points = self._points(X)
         weighted = self.weights == "distance"
         offsets = self._offsets(points, diag, needed=weighted)
         chosen = np.empty(points.shape[0], dtype=np.intp)
@@ -104,30 +141,32 @@ class KernelNeighbors(ClassifierMixin, KernelMachine):
         return self.classes_[chosen]
 
     def kneighbors(self, X: ArrayLike, diag: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Distances (m, n_neighbors) to the nearest training points, nearest first, and the indices of these."""
-        points = self._check_points(X)
+        """Distances (m, n_neighbors) to the nearest training points, nearest first, and the indices of these.
+
+        With sample weights below 1 as many neighbours are given as may be needed for a total weight of ``n_neighbors``.
+        """
+        points = self._points(X)
         offsets = self._offsets(points, diag, needed=True)
-        distances = np.empty((points.shape[0], self.n_neighbors))
+        distances = np.empty((points.shape[0], self._count()))
         indices = np.empty(distances.shape, dtype=int)
         for rows, ranks, neighbors in self._nearest(points):
             distances[rows] = self._lengths(ranks, offsets[rows])
-            indices[rows] = neighbors
+            indices[rows] = self.rows_[neighbors]
         return distances, indices
 
     def leave_one_out_score(self) -> float:
         """Share of the training points that the others classify correctly."""
         check_is_fitted(self)
-        n = len(self.labels_)
-        if self.n_neighbors >= n:
+        if self.n_neighbors > (self.weights_.sum() - self.weights_.max()) * (1.0 + _ROUNDING):
             raise ValueError(
-                f"n_neighbors={self.n_neighbors} must be less than the {n} training points, of which one is left out."
+                f"n_neighbors={self.n_neighbors} must be less than the {self.weights_.sum():g} training points, of "
+                "which one is left out."
             )
-        correct = 0
+        correct = np.empty(len(self.labels_), dtype=bool)
         for rows, ranks, neighbors in self._nearest(self.X_fit_, leave_out=True):
             lengths = self._lengths(ranks, self.diag_fit_[rows]) if self.weights == "distance" else None
-            chosen = self._vote(neighbors, lengths)
-            correct += int((chosen == self.labels_[rows]).sum())
-        return correct / n
+            correct[rows] = self._vote(neighbors, lengths) == self.labels_[rows]
+        return float(np.average(correct, weights=self.weights_))
 
     def score(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, diag: ArrayLike | None = None
@@ -135,8 +174,21 @@ class KernelNeighbors(ClassifierMixin, KernelMachine):
         """Share of rows that are classified correctly."""
         return accuracy_score(y, self.predict(X, diag), sample_weight=sample_weight)
 
+    def _points(self, X):
+        """Checked points, or rows of a given matrix with a column for each training point that counts."""
+        points = self._check_points(X)
+        return points[:, self.rows_] if self._is_given() else points
+
     def _vote(self, neighbors: np.ndarray, lengths: np.ndarray | None) -> np.ndarray:
-        return vote(self.labels_[neighbors], lengths, len(self.classes_))
+        shares = None if self._is_uniform() else shares_of(self.weights_[neighbors], self.n_neighbors)
+        return vote(self.labels_[neighbors], lengths, len(self.classes_), shares)
+
+    def _is_uniform(self) -> bool:
+        return bool((self.weights_ == 1.0).all())
+
+    def _count(self) -> int:
+        """How many neighbours have the total weight n_neighbors."""
+        return int(self.n_neighbors) if self._is_uniform() else enough(self.weights_, self.n_neighbors)
 
     def _check_parameters(self):
         if not (isinstance(self.n_neighbors, Integral) and self.n_neighbors > 0):
@@ -151,6 +203,9 @@ class KernelNeighbors(ClassifierMixin, KernelMachine):
         super()._refuse_bad_matrix(X)
         self._refuse_negative(X)
 
+    def _refuse_asymmetric(self, X):
+        """Neighbours need no symmetry."""
+
     def _refuse_negative(self, X):
         if self._is_distance() and X.min() < 0:
             raise ValueError(
@@ -159,6 +214,8 @@ class KernelNeighbors(ClassifierMixin, KernelMachine):
             )
 
     def _settle_kernel(self, X):
+        if isinstance(self.kernel, Distance) and self.metric is not None:
+            raise ValueError(f"metric={self.metric!r} goes with kernels, and kernel is the distance {self.kernel!r}.")
         return clone(self.kernel) if isinstance(self.kernel, Distance) else super()._settle_kernel(X)
 
     def _nearest(self, X, leave_out: bool = False) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
@@ -174,7 +231,7 @@ class KernelNeighbors(ClassifierMixin, KernelMachine):
                 place = np.empty(len(by_class), dtype=int)
                 place[by_class] = np.arange(len(by_class))
                 ranks[np.arange(rows.stop - start), place[start : rows.stop]] = np.inf
-            values, columns = nearest(ranks, self.n_neighbors)
+            values, columns = nearest(ranks, self._count())
             yield rows, values, by_class[columns]
 
     def _ranks(self, X, sorted_points, by_class: np.ndarray) -> np.ndarray:

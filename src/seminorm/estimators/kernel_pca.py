@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._base import blas as threads
 from ..kernels import Kernel, NegativeDistance
 from ..solvers.eigenvalues import signed_spectrum
-from .base import KernelMachine
+from .base import KernelMachine, Samples
 from .smoother import Smoother
 
 
@@ -34,6 +34,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         ``NegativeDistance()`` if left out. For "precomputed" X is the kernel matrix; the constant is projected out.
     n_components : int, optional
         How many components to keep; all with an eigenvalue other than zero if left out.
+    metric : {None, "standardize"}
+        Units of the columns of X: as they are, or their standard deviations.
 
     Attributes
     ----------
@@ -58,15 +60,18 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     (50, 2)
     """
 
-    def __init__(self, kernel: Kernel | str | None = None, n_components: int | None = None):
-        self.kernel, self.n_components = kernel, n_components
+    def __init__(self, kernel: Kernel | str | None = None, n_components: int | None = None, metric: str | None = None):
+        self.kernel, self.n_components, self.metric = kernel, n_components, metric
 
     def fit(self, X: ArrayLike, y: object = None) -> KernelPCA:
         """Find the components of the rows of X, or of the training points with the kernel matrix X."""
         count = self.n_components
         if count is not None and not (isinstance(count, Integral) and count > 0):
             raise ValueError(f"n_components must be a positive integer or None, got {count!r}.")
-        points = self._check_training(X, ensure_min_samples=2)
+        points = self._check_input(X, ensure_min_samples=2)
+        n = points.shape[0]
+        samples = Samples(points, np.zeros(n, dtype=int), np.ones(n), np.arange(n))
+        self._settle(samples)
         with threads.suited_to(points.shape[0]):
             degree = 0 if self._is_given() else max(self.kernel_.null_degree, 0)
             machine = self._beside_polynomials(points, degree)
@@ -76,7 +81,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         count = int(np.count_nonzero(values)) if count is None else min(count, len(values))
         self.eigenvalues_, self.eigenvectors_ = values[:count], vectors[:, :count]
         scaled = self.eigenvectors_ * (np.sign(self.eigenvalues_) / np.sqrt(_nonzero(np.abs(self.eigenvalues_))))
-        self._keep(points, *machine.functions(scaled, filled=False))
+        self._keep(samples, *machine.functions(scaled, filled=False))
         self.explained_variance_ = self.eigenvalues_ / points.shape[0]
         self.explained_variance_ratio_ = self.eigenvalues_ / total if total > 0 else np.zeros(len(self.eigenvalues_))
         self.X_fit_ = points

@@ -14,8 +14,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from .._base import blas as threads
 from .._base.warnings import warn_user
 from ..kernels import Kernel
-from ..solvers.perceptron import perceptron
-from .base import KernelMachine
+from ..solvers.margin.machines import ProjectedKernel
+from ..solvers.perceptron import Corrections, perceptron
+from .base import KernelMachine, Samples
+from .settling import METRICS
 
 
 class KernelPerceptron(ClassifierMixin, KernelMachine):
@@ -29,6 +31,9 @@ class KernelPerceptron(ClassifierMixin, KernelMachine):
     training points, as features of the same size: K = Pi Phi Pi + c Q Q', c the mean eigenvalue of the first part.
     That is blind to units of length where the kernel is. With an indefinite kernel nothing ensures convergence.
 
+    Rows that agree are one point, and their weights add up. The points are visited in an order of their own, the same
+    in each pass, so that nothing depends on the order of the rows (for a given matrix the order is that of its rows).
+
     Parameters
     ----------
     kernel : Kernel or "precomputed", optional
@@ -36,7 +41,9 @@ class KernelPerceptron(ClassifierMixin, KernelMachine):
     max_iter : int
         Passes over the training points after which to stop with a ConvergenceWarning.
     shuffle, random_state : bool, int or RandomState
-        Visit the points in a new random order in each pass instead of the given order.
+        Visit the points in a new random order in each pass instead of one order.
+    metric : {None, "auto", "standardize"}
+        Units of the columns of X: as they are, their standard deviations, or whichever takes fewer corrections.
 
     Attributes
     ----------
@@ -46,7 +53,7 @@ class KernelPerceptron(ClassifierMixin, KernelMachine):
     converged_ : bool
         Whether every perceptron has all training points on their side.
     support_, dual_coef_ : arrays of int (n_support,) and (n_problems, n_support)
-        Rows of X that were corrected, and how often, with the sign of the class.
+        Rows of X that were corrected, and how often, times their weight, with the sign of the class.
     function_ : Expansion
         The decision functions.
 
@@ -65,6 +72,7 @@ class KernelPerceptron(ClassifierMixin, KernelMachine):
     """
 
     classes_: np.ndarray
+    _metrics = METRICS
 
     def __init__(
         self,
@@ -72,20 +80,29 @@ class KernelPerceptron(ClassifierMixin, KernelMachine):
         max_iter: int = 1000,
         shuffle: bool = False,
         random_state: int | np.random.RandomState | None = None,
+        metric: str | None = None,
     ):
         self.kernel, self.max_iter, self.shuffle, self.random_state = kernel, max_iter, shuffle, random_state
+        self.metric = metric
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> KernelPerceptron:
-        """Train on the rows of X, or on the kernel matrix X of the training points."""
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> KernelPerceptron:
+        """Train on the rows of X, or on the kernel matrix X of the training points.
+
+        A row of weight w adds w y_i k(., x_i) when it is corrected.
+        """
         if not (isinstance(self.max_iter, Integral) and self.max_iter > 0):
             raise ValueError(f"max_iter must be a positive integer, got {self.max_iter!r}.")
-        X, y = self._check_training(X, y)
+        X, y = self._check_input(X, y)
         check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(f"y must hold at least two classes, got one class: {self.classes_}.")
-        with threads.suited_to(X.shape[0]):
-            self._train(X, labels)
+        samples = self._samples(X, labels, sample_weight)
+        if len(np.unique(samples.labels)) < 2:
+            raise ValueError("y must hold at least two classes with positive weight, got one class.")
+        self._settle(samples)
+        with threads.suited_to(len(samples.rows)):
+            self._train(samples)
         return self
 
     def decision_function(self, X: ArrayLike) -> np.ndarray:
@@ -99,16 +116,12 @@ class KernelPerceptron(ClassifierMixin, KernelMachine):
         chosen = (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
         return self.classes_[chosen]
 
-    def _train(self, X, labels):
-        machine = self._beside_polynomials(X, -1 if self._is_given() else self.kernel_.null_degree)
-        problems = [1] if len(self.classes_) == 2 else range(len(self.classes_))
-        signs = [np.where(labels == k, 1, -1) for k in problems]
-        order = self._order(len(labels))
-        runs = [perceptron(machine.K, y, self.max_iter, order) for y in signs]
-        dual = np.array([run.counts * y for run, y in zip(runs, signs, strict=True)])
-        self.support_ = np.flatnonzero(dual.any(axis=0))
-        self.dual_coef_ = dual[:, self.support_]
-        self.n_updates_ = int(np.abs(dual).sum())
+    def _train(self, samples: Samples) -> None:
+        machine, signs, runs = self._runs(samples)
+        dual = np.array([samples.weights * run.counts * y for run, y in zip(runs, signs, strict=True)])
+        used = np.flatnonzero(dual.any(axis=0))
+        self.support_, self.dual_coef_ = samples.rows[used], dual[:, used]
+        self.n_updates_ = _updates(runs)
         self.n_iter_ = max(run.iterations for run in runs)
         self.converged_ = all(run.converged for run in runs)
         if not self.converged_:
@@ -118,10 +131,33 @@ class KernelPerceptron(ClassifierMixin, KernelMachine):
                 "max_iter.",
                 ConvergenceWarning,
             )
-        self._keep(X, *machine.functions(dual.T.astype(float), filled=True))
+        self._keep(samples, *machine.functions(dual.T, filled=True))
+
+    def _runs(self, samples: Samples) -> tuple[ProjectedKernel, list[np.ndarray], list[Corrections]]:
+        """The kernel, the signs of each problem, and what the perceptrons did."""
+        machine = self._beside_polynomials(samples.X, -1 if self._is_given() else self.kernel_.null_degree)
+        problems = [1] if len(self.classes_) == 2 else range(len(self.classes_))
+        signs = [np.where(samples.labels == k, 1, -1) for k in problems]
+        order = self._order(len(samples.labels))
+        return machine, signs, [perceptron(machine.K, y, self.max_iter, order, samples.weights) for y in signs]
+
+    def _prefers_standardized(self, samples: Samples) -> bool:
+        """Whether that takes fewer corrections: the fewer, the better the kernel suits the problem."""
+        raw, counts = self.kernel_, []
+        with threads.suited_to(len(samples.rows)):
+            for kernel in (raw, self._standardized(samples)):
+                self.kernel_ = kernel
+                counts.append(_updates(self._runs(samples)[2]))
+        self.kernel_ = raw
+        return counts[1] < counts[0]
 
     def _order(self, n: int):
         if not self.shuffle:
-            return lambda: np.arange(n)
+            order = np.arange(n) if self._is_given() else np.random.default_rng(0).permutation(n)
+            return lambda: order
         rng = check_random_state(self.random_state)
         return lambda: rng.permutation(n)
+
+
+def _updates(runs: list[Corrections]) -> int:
+    return int(sum(run.counts.sum() for run in runs))

@@ -141,6 +141,7 @@ class MarginMachine(KernelMachine, ABC):
             further = y if null_columns is None else np.column_stack([y, null_columns])
             rows, weights = distinct_samples(X, further, weights)
             return X[rows], y[rows], weights, rows, None if null_columns is None else null_columns[rows]
+        self._refuse_asymmetric(X)
         rows = weighted_rows(weights)
         columns = None if null_columns is None else null_columns[rows]
         return X[np.ix_(rows, rows)], y[rows], weights[rows], rows, columns

@@ -4,7 +4,7 @@ from sklearn.base import BaseEstimator
 
 from .._base.registry import Registry
 from ..invariance.transformations import Scaling
-from ..kernels import Gaussian, Linear, NegativeDistance, ThinPlate
+from ..kernels import Gaussian, Linear, Multiquadric, NegativeDistance, ThinPlate
 from .enclosing_hypersphere import EnclosingHypersphere
 from .field_smoother import FieldSmoother
 from .implicit_svm import ImplicitSVM
@@ -55,7 +55,7 @@ all_estimators.register(
     lambda: [
         KernelPerceptron(),
         KernelPerceptron(Gaussian(), shuffle=True, random_state=0),
-        KernelPerceptron(ThinPlate()),
+        KernelPerceptron(Multiquadric()),
         KernelPerceptron("precomputed", max_iter=50),
     ],
 )

@@ -13,6 +13,7 @@ from ..kernels import Gaussian, Kernel
 from ..nullspace import Polynomials
 from ..solvers.margin.one_class import slab
 from .base import KernelMachine
+from .settling import with_scale
 
 _SCALE = 0.5  # of the default kernel, in root mean square distances from the mean
 
@@ -33,6 +34,8 @@ class SlabMachine(OutlierMixin, KernelMachine):
         0 < nu <= 1. The smaller it is, the more a point outside the slab costs.
     delta : float
         Half of the width of the slab, in units of g. With 0 and a small nu, the surface goes through all points.
+    metric : {None, "standardize"}
+        Units of the columns of X: as they are, or their standard deviations.
 
     Attributes
     ----------
@@ -64,24 +67,30 @@ class SlabMachine(OutlierMixin, KernelMachine):
     offset_: float
     _single_output = True
 
-    def __init__(self, kernel: Kernel | str | None = None, nu: float = 0.1, delta: float = 0.01):
-        self.kernel, self.nu, self.delta = kernel, nu, delta
+    def __init__(
+        self, kernel: Kernel | str | None = None, nu: float = 0.1, delta: float = 0.01, metric: str | None = None
+    ):
+        self.kernel, self.nu, self.delta, self.metric = kernel, nu, delta, metric
 
-    def fit(self, X: ArrayLike, y: object = None) -> SlabMachine:
-        """Find the slab around the rows of X, or around the training points with the kernel matrix X."""
+    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> SlabMachine:
+        """Find the slab around the rows of X, or around the training points with the kernel matrix X.
+
+        A weight counts as repetition of a row.
+        """
         if not (isinstance(self.nu, Real) and 0 < self.nu <= 1):
             raise ValueError(f"nu must be a number with 0 < nu <= 1, got {self.nu!r}.")
         if not (isinstance(self.delta, Real) and np.isfinite(self.delta) and self.delta >= 0):
             raise ValueError(f"delta must be a number >= 0, got {self.delta!r}.")
-        X = self._check_training(X)
-        with threads.suited_to(X.shape[0]):
-            found = slab(self._gram(X), float(self.nu), float(self.delta))
+        samples = self._samples(self._check_input(X), sample_weight=sample_weight)
+        self._settle(samples)
+        with threads.suited_to(len(samples.rows)):
+            found = slab(self._gram(samples.X), float(self.nu), float(self.delta), samples.weights)
         self.rho_, self.n_iter_ = found.rho, found.iterations
-        self.support_ = np.flatnonzero(found.weights)
-        self.dual_coef_ = found.weights[None, self.support_]
+        used = np.flatnonzero(found.weights)
+        self.support_, self.dual_coef_ = samples.rows[used], found.weights[None, used]
         self.offset_ = -found.reach
-        self.null_space_ = None if self._is_given() else Polynomials(0).fit(X)
-        self._keep(X, found.weights[:, None], np.full((1, 1), -self.rho_))
+        self.null_space_ = None if self._is_given() else Polynomials(0).fit(samples.X)
+        self._keep(samples, found.weights[:, None], np.full((1, 1), -self.rho_))
         return self
 
     def score_samples(self, X: ArrayLike) -> np.ndarray:
@@ -97,9 +106,6 @@ class SlabMachine(OutlierMixin, KernelMachine):
         return np.where(self.decision_function(X) >= 0, 1, -1)
 
     def _settle_kernel(self, X):
-        if self.kernel is None:
-            spread = float(np.sqrt(((X - X.mean(axis=0)) ** 2).sum(axis=1).mean()))
-            return Gaussian(_SCALE * spread if spread > 0 else 1.0)
         kernel = super()._settle_kernel(X)
         if kernel.cpd_order > 0:
             raise ValueError(
@@ -108,3 +114,14 @@ class SlabMachine(OutlierMixin, KernelMachine):
                 "seminorm.nullspace.Twin.from_data(kernel, X)."
             )
         return kernel
+
+    def _default_or_given(self) -> Kernel:
+        return super()._default_or_given() if self.kernel is not None else Gaussian("auto")
+
+    def _with_scale(self, kernel: Kernel, X) -> Kernel:
+        """The default kernel has half of the root mean square distance of the points from their mean as its scale."""
+        if self.kernel is not None:
+            return super()._with_scale(kernel, X)
+        Z = kernel._coordinates(X) if hasattr(kernel, "_coordinates") else X
+        spread = float(np.sqrt(((Z - Z.mean(axis=0)) ** 2).sum(axis=1).mean()))
+        return with_scale(kernel, _SCALE * spread if spread > 0 else 1.0).for_dimension(X.shape[1])

@@ -1,11 +1,11 @@
 """Machines that describe one class, by their duals: the smallest sphere, and the slab.
 
 The smallest sphere in feature space with a share of the points outside is min a'Ka - a'diag(K) subject to sum a = 1,
-0 <= a <= 1 / (nu n): a combines the centre. Adding b_i + b_j to K changes nothing, so that K may be centred: that makes
-it positive semi-definite if the kernel is conditionally positive definite of order 1.
+0 <= a <= w / (nu sum w), w the weights of the points: a combines the centre. Adding b_i + b_j to K changes nothing, so
+that K may be centred: that makes it positive semi-definite if the kernel is conditionally positive definite of order 1.
 
 The slab around the points, as far from the origin as possible [Walder 2008, 4.4.1], is min 1/2 a'Ka + delta sum |a|
-with a = a+ - a-, sum a = 1, 0 <= a+, a- <= 1 / (nu n): a combines its normal.
+with a = a+ - a-, sum a = 1, 0 <= a+, a- <= w / (nu sum w): a combines its normal.
 """
 
 from dataclasses import dataclass
@@ -37,19 +37,22 @@ class EnclosingSphere:
     convex: bool  #: whether the matrix was semi-definite and the sphere is the smallest, or only stationary
 
 
-def enclosing_sphere(K: np.ndarray, nu: float, definite: bool = False) -> EnclosingSphere:
+def enclosing_sphere(
+    K: np.ndarray, nu: float, sample_weight: np.ndarray | None = None, definite: bool = False
+) -> EnclosingSphere:
     """The smallest sphere in the feature space of a kernel matrix with the share 0 < nu <= 1 of the points outside.
 
     ``definite`` says that the matrix is known to be so.
     """
     n = len(K)
+    shares = _shares(sample_weight, n)
     mean = K.mean(axis=0)
     centered = K - mean
     centered -= mean[:, None] - mean.mean()
     size = float(np.abs(K).max())
-    bound = np.full(n, 1.0 / (nu * n) if nu * n > 1 else np.inf)
+    bound = np.where(shares < nu, shares / nu, np.inf)
     if bound.sum() <= 1.0 + _ROUNDING or np.abs(centered).max() <= _ROUNDING * n * size:
-        a, convex = np.full(n, 1.0 / n), True  # nothing to choose, or all points are one
+        a, convex = shares.copy(), True  # nothing to choose, or all points are one
     else:
         a, convex = _weights(centered, bound, definite)
     a = np.where(a > _NEGLIGIBLE * a.max(), a, 0.0)
@@ -61,6 +64,11 @@ def enclosing_sphere(K: np.ndarray, nu: float, definite: bool = False) -> Enclos
     reach = max(radius, squared[inside_box].max(initial=-np.inf))
     slack = 1e-9 * float(np.abs(squared).max()) + _ROUNDING * size
     return EnclosingSphere(a, radius, reach + slack, convex)
+
+
+def _shares(sample_weight: np.ndarray | None, n: int) -> np.ndarray:
+    """Weights that add up to one."""
+    return np.full(n, 1.0 / n) if sample_weight is None else sample_weight / sample_weight.sum()
 
 
 def _weights(centered: np.ndarray, upper: np.ndarray, definite: bool) -> tuple[np.ndarray, bool]:
@@ -138,11 +146,11 @@ class Slab:
     iterations: int
 
 
-def slab(K: np.ndarray, nu: float, delta: float) -> Slab:
-    """Minimise 1/2 |g|^2 - rho + 1 / (nu n) sum_i max(0, |g(x_i) - rho| - delta), K positive definite, 0 < nu <= 1."""
+def slab(K: np.ndarray, nu: float, delta: float, sample_weight: np.ndarray | None = None) -> Slab:
+    """Minimise 1/2 |g|^2 - rho + sum_i w_i / (nu sum w) max(0, |g(x_i) - rho| - delta), K positive definite."""
     n = len(K)
     signs = np.repeat([1.0, -1.0], n)
-    bounds = np.full(2 * n, (1.0 + _SLACK) / (nu * n))
+    bounds = np.tile(_shares(sample_weight, n) * (1.0 + _SLACK) / nu, 2)
     level = float(K.mean())  # by the equality it changes the multiplier alone, and gives the problem its scale
     solution = solve_box_qp(PairedForm(K), level * signs - delta, signs[None], np.ones(1), bounds)
     weights = solution.a[:n] - solution.a[n:]
