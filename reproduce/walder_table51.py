@@ -10,8 +10,8 @@ The source adds "a multiple of e" to all inputs before it applies the p.d. kerne
 the kernel vanishes (0 and the e_k / sqrt 2), and does not say which. Here the shift is such that the smallest
 coordinate of the training points becomes the largest range of a coordinate: shift = max_k range_k - min_ik x_ik.
 
-A star in the column of the thin plate: the classes were linearly separable on some fold. The source then leaves
-nothing free, we the constant.
+A star in the column of the thin plate: linear functions were not free on some fold. The source leaves nothing free
+where they separate the classes; ours has them at a price, or leaves the constant free, or is -r, by leave-one-out.
 """
 
 from __future__ import annotations
@@ -171,8 +171,8 @@ def main() -> None:
         seconds = [np.mean([column(found[name], "seconds").mean() for name in done]) for found in columns]
         table.add("average", "", "", *averages, *(f"{value:.2f}" for value in seconds))
         table.note(
-            "Average: of the sets with data. Seconds: to a tuned machine, mean of folds. A star: linearly separable, "
-            "nothing (source) or only the constant (ours) is free."
+            "Average: of the sets with data. Seconds: to a tuned machine, mean of folds. A star: linear functions "
+            "are not free on some fold."
         )
         compare(table, columns[0], columns[1], "p.d. thin plate")
         compare(table, columns[0], columns[2])

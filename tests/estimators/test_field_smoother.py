@@ -5,6 +5,7 @@ import pytest
 
 from seminorm import FieldSmoother
 from seminorm._base.memory import NotEnoughMemoryError
+from seminorm._base.spacing import repetitions
 
 
 @pytest.fixture(scope="module")
@@ -372,3 +373,27 @@ def test_grid_without_xarray(plane, monkeypatch):
     assert values.shape == tuple(map(len, axes))
     axes, values, std = smoother.grid(0.25, std=True)
     assert std.shape == values.shape == tuple(map(len, axes)) and (std > 0).all()
+
+
+@pytest.mark.parametrize("copies", [2, 5])
+@pytest.mark.parametrize("shift", [0.0, 1e-9])
+def test_copies_of_observations_are_weights(copies, shift, rng):
+    """Copies tell nothing of the noise: a criterion that took them for independent interpolated."""
+    X, Z = rng.random((1500, 2)), rng.random((500, 2))
+    y, truth = np.sin(6 * X[:, 0]) * X[:, 1] + 0.3 * rng.standard_normal(1500), np.sin(6 * Z[:, 0]) * Z[:, 1]
+    once = FieldSmoother().fit(X, y)
+    again = np.repeat(X, copies, axis=0) + shift * rng.standard_normal((1500 * copies, 2))
+    copied = FieldSmoother().fit(again, np.repeat(y, copies))
+    assert np.sqrt(np.mean((copied.predict(Z) - truth) ** 2)) < 0.08
+    assert copied.alpha_ == pytest.approx(copies * once.alpha_, rel=0.02 if shift == 0.0 else 0.9)
+
+
+def test_repetitions_are_found_by_point_and_value(rng):
+    X, y = rng.random((100_000, 2)), rng.random(100_000)
+    assert repetitions(X, y) is None
+    rows = rng.permutation(np.repeat(np.arange(50_000), 2))
+    first, group = repetitions(X[rows], y[rows])
+    assert len(first) == 50_000 and (np.diff(first) > 0).all()
+    np.testing.assert_array_equal(X[rows][first][group], X[rows])
+    assert repetitions(X[rows], rng.random(100_000)) is None
+    assert repetitions(np.zeros((0, 2)), np.zeros(0)) is None

@@ -38,6 +38,7 @@ _REGISTRIES = {
     "distance": "invariance.distances.registry:all_distances",
     "invariant kernel": "invariance.registry:all_invariant_kernels",
     "transformer": "invariance.registry:all_transformers",
+    "estimator": "estimators.registry:all_estimators",
 }
 
 
@@ -122,7 +123,8 @@ def _describe(value, arrays: dict[str, np.ndarray]):
             f"kernels, null spaces, transformations and distances of {_PACKAGE} without functions of your own. "
             "Register classes of your own to save their objects."
         )
-    fitted = {key: item for key, item in vars(value).items() if key.endswith("_")}
+    state = getattr(value, "_state", ())
+    fitted = {key: item for key, item in vars(value).items() if key.endswith("_") or key in state}
     return {
         kind: type(value).__name__,
         "parameters": _describe(value.get_params(deep=False), arrays),

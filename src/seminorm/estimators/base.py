@@ -3,20 +3,19 @@ training, and saving. An estimator built on it only says what differs.
 """
 
 from abc import ABC, abstractmethod
-from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self, overload
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .._base.memory import require_memory
-from .._base.saving import load_npz, save_npz
 from ..functions import Expansion, Functional
 from ..kernels import Kernel, NegativeDistance, ThinPlate
 from ..nullspace import NullSpace, Polynomials
 from ..solvers.margin.machines import ProjectedKernel
 from .samples import distinct_samples, weighted_rows
+from .saving import SavedEstimator
 from .settling import has_open_scale, named_kernel, standardized, typical_distance, warn_of_units, with_scale
 
 PRECOMPUTED = "precomputed"
@@ -43,7 +42,7 @@ class Samples(NamedTuple):
     rows: np.ndarray  #: of the user's X
 
 
-class FunctionRegressor(RegressorMixin, BaseEstimator, ABC):
+class FunctionRegressor(SavedEstimator, RegressorMixin, BaseEstimator, ABC):
     """Base of the smoothers: what they do with ``function_`` and its standard deviations."""
 
     function_: Any
@@ -72,7 +71,7 @@ class FunctionRegressor(RegressorMixin, BaseEstimator, ABC):
         return validate_data(self, X, dtype=np.float64, reset=False)
 
 
-class KernelMachine(BaseEstimator):
+class KernelMachine(SavedEstimator, BaseEstimator):
     """Base of the machines with a ``kernel``: one of :mod:`seminorm.kernels`, "precomputed", or None for a default."""
 
     kernel: Any
@@ -82,7 +81,6 @@ class KernelMachine(BaseEstimator):
     n_features_in_: int
 
     _matrices: tuple[str, ...] = (PRECOMPUTED,)  # names under which a matrix may be given in place of points
-    _state: tuple[str, ...] = ()  # what training leaves beside names with a trailing underscore
     _metrics: tuple[str | None, ...] = (None, "standardize")
     _single_output = False  # whether function_ has one output
     _copies = 4  # kernel matrices that training holds at once
@@ -305,37 +303,6 @@ class KernelMachine(BaseEstimator):
             assert self.null_space_ is not None
             return self.null_space_(X) @ null
         return self.function_(X).reshape(X.shape[0], -1)
-
-    # -- saving ----------------------------------------------------------------------------------------------------
-
-    def save(self, path: str | Path) -> Path:
-        """Write the trained machine to one npz file without pickle; :meth:`load` reads it.
-
-        What is saved are the parameters, and what training left in names with a trailing underscore.
-        """
-        check_is_fitted(self)
-        fitted = {
-            name: _plain(value) for name, value in vars(self).items() if name.endswith("_") or name in self._state
-        }
-        content = {"type": type(self).__name__, "parameters": self.get_params(deep=False), "fitted": fitted}
-        return save_npz(path, content)
-
-    @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read a machine written by :meth:`save`; no code of the file is run."""
-        content = load_npz(path)
-        if content.get("type") != cls.__name__:
-            raise ValueError(f"{path} does not hold a {cls.__name__}.")
-        machine = cls(**content["parameters"])
-        machine.__dict__.update(content["fitted"])
-        return machine
-
-
-def _plain(value):
-    """Names that pandas gave as objects, as strings."""
-    if isinstance(value, np.ndarray) and value.dtype == object and all(isinstance(item, str) for item in value.flat):
-        return value.astype(str)
-    return value
 
 
 def kernel_for(kernel: Any, X: Any, least: int | None = None, names: Any = None) -> Kernel:

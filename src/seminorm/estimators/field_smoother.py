@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted, validate_data
 from tqdm import tqdm
 
+from .._base.spacing import repetitions
 from .._base.warnings import warn_user
 from ..fields.field import Field
 from ..fields.fit import Fit, Settings, fit_levels
@@ -123,7 +124,8 @@ class FieldSmoother(FunctionRegressor):
     residual_: float
     data_bounds_: np.ndarray
     n_features_in_: int
-    _posterior: Posterior
+    _posterior: Posterior | None
+    _saved_noise: float
     _drawn: list[Field] | None
 
     def __init__(
@@ -200,7 +202,7 @@ class FieldSmoother(FunctionRegressor):
     def noise_variance_(self) -> float:
         """Estimated noise variance of an observation of weight 1."""
         check_is_fitted(self)
-        return self._posterior.noise_variance
+        return self._saved_noise if self._posterior is None else self._posterior.noise_variance
 
     def grid(
         self,
@@ -242,6 +244,25 @@ class FieldSmoother(FunctionRegressor):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "function_")
 
+    def save(self, path: str | Path) -> Path:
+        """Write the fitted smoother to one npz file without pickle; :meth:`load` reads it.
+
+        The file holds the field and what was chosen, neither the system of equations behind the standard deviations
+        nor a ``callback``: fit again for these.
+        """
+        return super().save(path)
+
+    def _parameters(self) -> dict[str, Any]:
+        return super()._parameters() | {"callback": None}
+
+    def _fitted(self) -> dict[str, Any]:
+        noise = None if self._posterior is None else self._posterior.noise_variance
+        return super()._fitted() | {"function_": self.function_.content(), "_saved_noise": noise}
+
+    def _restore(self, fitted: dict[str, Any]) -> None:
+        field = Field.from_content(fitted.pop("function_"))
+        super()._restore(fitted | {"function_": field, "_posterior": None, "_drawn": None})
+
     def _settings(self) -> Settings:
         _check_parameters(self)
         return Settings(
@@ -280,6 +301,8 @@ class FieldSmoother(FunctionRegressor):
                 )
             sample_weight, gradients, gradient_weight = map(_floats, (sample_weight, gradients, gradient_weight))
             X, y = _validated(self, X, _without_unused(y, sample_weight))
+            if gradients is None and not isinstance(X, np.memmap):
+                X, y, sample_weight = _without_repetitions(X, y, sample_weight)
         elif y is not None and not hasattr(X, "dask"):
             raise ValueError("y must not be given beside chunks: each chunk of X has its own.")
         elif hasattr(X, "shape"):
@@ -307,6 +330,8 @@ class FieldSmoother(FunctionRegressor):
         )
 
     def _std(self, X: np.ndarray, exact: bool | None = None) -> np.ndarray:
+        if self._posterior is None:
+            raise ValueError("files hold no standard deviations, and this smoother comes from one: fit it again.")
         exact = len(X) <= _FEW if exact is None else exact
         inside = _in_the_box(X, self.function_)
         std = np.full(len(X), np.inf)
@@ -361,6 +386,24 @@ def _path(fit: Fit) -> dict[str, np.ndarray]:
     columns = {"alpha": "alpha", "score": "score", "edf": "trace"}
     path = {name: [getattr(score, attribute) for score in fit.path] for name, attribute in columns.items()}
     return {name: np.array(values, dtype=float) for name, values in path.items() if None not in values}
+
+
+def _without_repetitions(X: np.ndarray, y: np.ndarray, weights: Any) -> tuple[np.ndarray, np.ndarray, Any]:
+    """Copies of an observation as one with the sum of their weights, and nothing of weight zero: copies do not tell of
+    the noise, and a criterion that takes them for independent would interpolate."""
+    if np.ndim(weights) == 1 and not (len(weights) == len(X) and np.isfinite(weights).all()):
+        return X, y, weights  # what is wrong with them is said elsewhere
+    if not (np.isfinite(X).all() and np.isfinite(y).all()):
+        return X, y, weights
+    if np.ndim(weights) == 1 and (weights == 0.0).any() and weights.any():
+        kept = np.flatnonzero(weights)
+        X, y, weights = X[kept], y[kept], weights[kept]
+    found = repetitions(X, y)
+    if found is None:
+        return X, y, weights
+    first, group = found
+    each = np.ones(len(X)) if weights is None else np.broadcast_to(weights, len(X))
+    return X[first], y[first], np.bincount(group, each)
 
 
 def _in_the_box(X: np.ndarray, field: Field) -> np.ndarray:

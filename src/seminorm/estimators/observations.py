@@ -33,6 +33,16 @@ class FunctionalData:
     repeats: int  #: degrees of freedom of the scatter: different values at the same point, less one each
     n_values: int  #: number of observed values
 
+    def content(self) -> dict[str, Any]:
+        """What a file holds; :meth:`from_content` reads it."""
+        return vars(self) | {"functionals": [functional.content() for functional in self.functionals]}
+
+    @classmethod
+    def from_content(cls, content: dict[str, Any]) -> Self:
+        """The observations of a file."""
+        functionals = [Functional.from_content(part) for part in content["functionals"]]
+        return cls(**(content | {"functionals": functionals}))
+
     def merged_places(self) -> Self | None:
         """The same with values at points much nearer than usual merged, too, for the choice of alpha: a copy that was
         moved a little is no second observation. None if there are no such points."""

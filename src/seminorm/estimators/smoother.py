@@ -424,9 +424,7 @@ class Smoother(FunctionRegressor):
         dual, null = system.coefficients(solution.g)
         null = null if self._identifiable is None else self._identifiable @ null
         self.dual_coef_, self.null_coef_ = (dual[:, 0], null[:, 0]) if self._single else (dual, null)
-        self.function_ = Expansion(
-            self.kernel_, self._observed.functionals, self.dual_coef_, self.null_space_, self.null_coef_
-        )
+        self.function_ = self._expansion()
         self.alpha_, self.alpha_path_, self.edf_ = solution.alpha, solution.path, solution.edf
         variance = solution.variance if self.prior_variance == "auto" else np.full(dual.shape[1], self.prior_variance)
         self.prior_variance_ = float(variance[0]) if self._single else variance
@@ -484,6 +482,22 @@ class Smoother(FunctionRegressor):
         chosen = unisolvent_subset(P)
         lagrange = self._restrict(self.null_space_(X)) @ np.linalg.pinv(P[chosen])
         return semidefinite_matrix(self.kernel_, X, known[chosen], lagrange)
+
+    _state = "_y", "_single", "_identifiable", "_training"
+
+    def _fitted(self) -> dict[str, Any]:
+        fitted = super()._fitted()
+        del fitted["function_"]  # made of the rest
+        return fitted | {"observed": self._observed.content()}
+
+    def _restore(self, fitted: dict[str, Any]) -> None:
+        self._observed = FunctionalData.from_content(fitted.pop("observed"))
+        super()._restore(fitted)
+        self.function_ = self._expansion()
+
+    def _expansion(self) -> Expansion:
+        functionals = self._observed.functionals
+        return Expansion(self.kernel_, functionals, self.dual_coef_, self.null_space_, self.null_coef_)
 
     def __getstate__(self):
         return {**super().__getstate__(), "_cached_factor": None}

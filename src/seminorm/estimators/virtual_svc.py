@@ -12,6 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from ..invariance.transformations.base import Transformation
 from .base import PRECOMPUTED
 from .samples import distinct_samples
+from .saving import SavedEstimator
 from .svc import SVC
 
 
@@ -19,7 +20,7 @@ def _has_probabilities(machine) -> bool:
     return hasattr(getattr(machine, "estimator_", machine.svc), "predict_proba")
 
 
-class VirtualSVC(ClassifierMixin, BaseEstimator):
+class VirtualSVC(SavedEstimator, ClassifierMixin, BaseEstimator):
     """Train, transform the support vectors by the nodes of a set of transformations, and train again on them alone.
 
     The usual baseline for invariant kernels: it needs no kernel of its own, but the second training set has every

@@ -85,7 +85,7 @@ class Matern(Radial):
     array([[1.   , 0.524]])
     """
 
-    def __init__(self, nu: float = 1.5, scale: float = 1.0):
+    def __init__(self, nu: float = 1.5, scale: float | str = 1.0):
         self.nu, self.scale = nu, scale
 
     @property
@@ -147,7 +147,7 @@ class RationalQuadratic(Radial):
     array([[1.    , 0.6667]])
     """
 
-    def __init__(self, mixture: float = 1.0, scale: float = 1.0):
+    def __init__(self, mixture: float = 1.0, scale: float | str = 1.0):
         self.mixture, self.scale = mixture, scale
 
     def _h(self, s, k):
@@ -183,7 +183,7 @@ class Wendland(Radial):
     array([[1.    , 0.1875, 0.    ]])
     """
 
-    def __init__(self, continuity: int = 2, scale: float = 1.0, dimension: int = 3):
+    def __init__(self, continuity: int = 2, scale: float | str = 1.0, dimension: int = 3):
         self.continuity, self.scale, self.dimension = continuity, scale, dimension
 
     @property

@@ -84,7 +84,7 @@ class Radial(Kernel):
 class WithScale(Radial):
     """Base of the radial kernels whose only parameter is a length scale."""
 
-    def __init__(self, scale: float = 1.0):
+    def __init__(self, scale: float | str = 1.0):
         self.scale = scale
 
 

@@ -150,8 +150,8 @@ def _operator(kernel: Kernel, dimension: int) -> Operator:
 
 
 def _gaussian(kernel: Gaussian, dimension: int) -> Operator:
-    height = (2.0 * math.pi * kernel.scale**2) ** (0.5 * dimension)
-    return Multiplier(exponential=(-math.log(height), 0.5 * kernel.scale**2))
+    height = (2.0 * math.pi * kernel._length() ** 2) ** (0.5 * dimension)
+    return Multiplier(exponential=(-math.log(height), 0.5 * kernel._length() ** 2))
 
 
 def _matern(nu: float, length: float, dimension: int) -> Operator:
@@ -175,7 +175,7 @@ def _negative_distance(kernel: NegativeDistance, dimension: int) -> Operator:
 
 
 def _rational_quadratic(kernel: RationalQuadratic, dimension: int) -> Operator:
-    return BesselOperator(kernel, dimension, kernel.mixture, math.sqrt(2.0 * kernel.mixture) * kernel.scale)
+    return BesselOperator(kernel, dimension, kernel.mixture, math.sqrt(2.0 * kernel.mixture) * kernel._length())
 
 
 def _mixture(kernel: SpectralMixture, dimension: int) -> Operator:
