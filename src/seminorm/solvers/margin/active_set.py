@@ -238,16 +238,28 @@ class BasisRemoval:
         return 1.0 + np.einsum("ij,ij->i", self.left, self.right)
 
     def change(
-        self, s: np.ndarray, dual: np.ndarray, factor: ActiveSetFactor, diagonal: np.ndarray, values: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Rank-one changes of inverse and coefficients of the active points s; values of others change in place."""
+        self,
+        s: np.ndarray,
+        straight: np.ndarray,
+        full: np.ndarray,
+        factor: ActiveSetFactor,
+        diagonal: np.ndarray,
+        values: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Rank-one changes of the inverse's diagonal and the coefficients of the points s of the system, and what the
+        variances of ``straight`` points lose, whose coefficients stay as they are.
+
+        ``full`` (n,) holds all coefficients; the values (n,) of other points change in place.
+        """
         Vs = self.rows(s)
         BV, HV = factor.solve(Vs)
         with np.errstate(divide="ignore", invalid="ignore"):
             rest = self.W - np.einsum("si,si->i", Vs, BV)
-            gain = (dual @ Vs) / rest
+            gain = (full[s] @ Vs + full[straight] @ self.rows(straight)) / rest
             response = np.einsum("si,si->i", self.K[s], BV) + np.einsum("iq,qi->i", self.Q, HV)
-            values += gain * (response - self.diagonal())
+            shift = response - self.diagonal()
+            values += gain * shift
             own = BV[np.arange(len(s)), s]
             spread = own / rest[s]
-        return diagonal + own * spread, dual + own * gain[s]
+            lost = shift[straight] ** 2 / rest[straight]
+        return diagonal + own * spread, full[s] + own * gain[s], lost

@@ -65,10 +65,13 @@ class BoxMachineSolution:
         dual[self.active] = self.dual
         diagonal, noisy = factor.inverse_diagonal(), self.ridge[moving] > 0
         targets = values[moving] + self.ridge[moving] * dual[moving]
+        at_bound, own = factor.conditional_variance(K, Q, moving, bound), dual[moving]
+        if removal is not None and isinstance(factor, ActiveSetFactor):
+            diagonal, own, lost = removal.change(moving, bound, dual, factor, diagonal, values)
+            at_bound = at_bound - lost
         with np.errstate(divide="ignore", invalid="ignore"):
-            interpolated = targets - dual[moving] / diagonal
-        values[moving] = np.where(noisy, left_out(targets, dual[moving], diagonal), interpolated)
-        at_bound = factor.conditional_variance(K, Q, moving, bound)
+            interpolated = targets - own / diagonal
+        values[moving] = np.where(noisy, left_out(targets, own, diagonal), interpolated)
         values[bound] -= dual[bound] * at_bound
         if groups is not None:
             points, ridge = np.concatenate([moving, bound]), np.full(len(bound), np.inf)
@@ -77,7 +80,7 @@ class BoxMachineSolution:
             )
             with np.errstate(divide="ignore"):
                 variance = np.concatenate([np.maximum(1.0 / diagonal - noise[: len(moving)], 0.0), at_bound])
-            left_out_together(values, self.values, points, dual[points], variance, noise, groups)
+            left_out_together(values, self.values, points, np.concatenate([own, dual[bound]]), variance, noise, groups)
         return values
 
     def _factor(self, K: np.ndarray, Q: np.ndarray, points: np.ndarray) -> ActiveSetFactor | SaddleFactor:

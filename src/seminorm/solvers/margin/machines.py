@@ -17,7 +17,8 @@ from ...nullspace.linear_algebra import independent_columns
 from ..eigenvalues import repair_signs
 from .active_set import BasisRemoval
 
-_FEW = 8
+_FEW = 8  # points per function that is annihilated, up to which a kernel term matters
+_SMALL = 500  # and points up to which it costs little to take it along
 SOFT = 10.0  # eigenvalue of the penalised polynomials, in mean eigenvalues of the kernel beside them
 _ROWS_AT_ONCE = 512
 
@@ -214,7 +215,7 @@ class DenseMachine:
     def removal(self) -> BasisRemoval | None:
         """What leaving out a point takes from the kernel, besides its loss: much only while points are few."""
         n, r = len(self.K), self.Qb.shape[1]
-        if not self.all_points or n > _FEW * r:
+        if not self.all_points or n > max(_FEW * r, _SMALL):
             return None
         # V = Phi Pi G^-1 Pi = I + Qb (G^-1 Pi Phi Qb - Qb)', then projected from the free functions; W = Pi G^-1 Pi
         right = cho_solve((self.L, True), self._edge, check_finite=False) - self.Qb

@@ -74,11 +74,13 @@ class NewtonSolution:
         values, full = self.values.copy(), np.zeros(len(self.values))
         full[self.active] = self.dual
         diagonal, dual = self.factor.inverse_diagonal(), full[self.bent]
-        if removal is not None and len(self.bent) == len(self.active):
-            diagonal, dual = removal.change(self.bent, dual, cast(ActiveSetFactor, self.factor), diagonal, values)
-        values[self.bent] = left_out(self.targets, dual, diagonal)
         straight = np.setdiff1d(self.active, self.bent)
         spread = self.factor.conditional_variance(K, Q, self.bent, straight)  # type: ignore[arg-type]
+        if removal is not None:
+            factor = cast(ActiveSetFactor, self.factor)
+            diagonal, dual, lost = removal.change(self.bent, straight, full, factor, diagonal, values)
+            spread = spread - lost
+        values[self.bent] = left_out(self.targets, dual, diagonal)
         values[straight] -= full[straight] * spread
         if groups is not None:
             points = np.concatenate([self.bent, straight])
