@@ -1,12 +1,20 @@
 """Defaults on data that ask for care, judged by data that training has not seen."""
 
+import warnings
+
 import numpy as np
 import pytest
+from sklearn import config_context
+from sklearn.base import clone
 from sklearn.datasets import load_wine
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-from sklearn.linear_model import QuantileRegressor, Ridge
+from sklearn.linear_model import LogisticRegression, QuantileRegressor, Ridge
 from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC as ReferenceSVC
+from sklearn.tree import DecisionTreeClassifier
 
 from seminorm import SVC, SVR, KernelNeighbors, Smoother
 from seminorm.kernels import Gaussian, Linear, Matern, NegativeDistance, ThinPlate
@@ -241,6 +249,63 @@ def test_a_model_as_bias_helps_and_labels_at_random_stay_at_chance():
     trees = RandomForestRegressor(50, random_state=0)
     for machine in (SVR, Smoother):
         assert held_out(machine(null_space=CrossFitted(trees)), X, numbers, 300) > held_out(machine(), X, numbers, 300)
+
+
+def test_a_linear_model_beside_linear_functions_does_not_give_away_labels():
+    """Out-of-fold outputs of linear models differ from linear functions by the labels that they have not seen."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((300, 20)), rng.random(300) < 0.5
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        machine = SVC(null_space=CrossFitted(LogisticRegression())).fit(X, y)
+    assert 0.42 < machine.loo_error_ < 0.6
+    signal = X @ rng.standard_normal(20) + rng.standard_normal(300) > 0
+    machine = SVC(null_space=CrossFitted(LogisticRegression())).fit(X[:150], signal[:150])
+    assert machine.loo_error_ == pytest.approx(1 - machine.score(X[150:], signal[150:]), abs=0.07)
+
+
+def test_the_model_is_left_out_where_the_machine_is_better_without():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((500, 2))
+    y = np.hypot(*X.T) > 1.1
+    chance = DummyClassifier(strategy="stratified", random_state=0)
+    machine = SVC(null_space=CrossFitted(chance)).fit(X[:200], y[:200])
+    assert machine.score(X[200:], y[200:]) > SVC().fit(X[:200], y[:200]).score(X[200:], y[200:]) - 0.02
+
+
+def test_models_see_weights_and_not_copies(rng):
+    X = rng.integers(0, 3, (200, 2)).astype(float)
+    y = rng.random(200) < 0.2 + 0.3 * X[:, 0]
+    space = CrossFitted(DecisionTreeClassifier()).fit(X, y)
+    matrix = space.training_matrix(X, y)
+    for place in np.unique(X, axis=0):  # all points of a place are in one fold, and have the outputs of one model
+        assert np.ptp(matrix[(place == X).all(axis=1)]) == 0
+    weights = rng.integers(1, 4, 200).astype(float)
+    repeated = np.repeat(np.arange(200), weights.astype(int))
+    twice = CrossFitted(KNeighborsClassifier(5)).fit(X, y, weights)  # takes no weights
+    np.testing.assert_allclose(
+        twice.model_.predict_proba(X), KNeighborsClassifier(5).fit(X[repeated], y[repeated]).predict_proba(X)
+    )
+    for model in (SVC, SVR):
+        weighted = model(ThinPlate(), null_space=CrossFitted(DecisionTreeClassifier(max_depth=2)), alpha=1.0)
+        one, other = weighted.fit(X, y.astype(int), weights), clone(weighted).fit(X[repeated], y[repeated].astype(int))
+        np.testing.assert_allclose(one.null_coef_, other.null_coef_, rtol=1e-6)
+
+
+def test_own_columns_are_routed(rng):
+    X, extra = rng.standard_normal((120, 2)), rng.standard_normal((120, 1))
+    y = X[:, 0] ** 2 + 3 * extra[:, 0] > 0.5
+    with config_context(enable_metadata_routing=True):
+        machine = (
+            SVC(Gaussian(1.0), alpha=0.1)
+            .set_fit_request(null_columns=True)
+            .set_predict_request(null_columns=True)
+            .set_score_request(null_columns=True)
+        )
+        routed = cross_val_score(machine, X, y, params={"null_columns": extra})
+        search = GridSearchCV(machine, {"alpha": [0.01, 1.0]}).fit(X, y, null_columns=extra)
+    assert routed.mean() > 0.9 > cross_val_score(SVC(Gaussian(1.0), alpha=0.1), X, y).mean()
+    assert search.best_score_ > 0.9
 
 
 def test_outputs_in_training_come_from_models_that_have_not_seen_the_point(rng):

@@ -3,9 +3,11 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_random_state
@@ -16,13 +18,14 @@ from .._base.spacing import near_groups
 from .._base.warnings import warn_user
 from ..kernels import Kernel, Linear
 from ..losses import Loss
-from ..nullspace import NullSpace, Polynomials, identifiable, independent_columns, null_space_for
+from ..nullspace import Frozen, NullSpace, Polynomials, identifiable, independent_columns, null_space_for
+from ..nullspace.cross_fitted import Fold
 from ..nullspace.spaces import warn_off_span
 from ..solvers.margin.path import AlphaRule
 from .base import KernelMachine, Terms, alphas_of, kernel_for
 from .samples import distinct_samples, weighted_rows
 from .settling import METRICS, choose_scale, has_open_scale, standardized, warn_of_units, with_column_numbers
-from .trials import WHOLE, MachineTrial, Problem, Proposal, Rules, TrainingSet, best_of
+from .trials import WHOLE, JudgingFold, MachineTrial, Problem, Proposal, Rules, TrainingSet, best_of
 
 NAMED_NULL_SPACES = ("auto", "zero", "constant", "soft")
 WAYS_WITH_INDEFINITE = ("clip", "flip", "stationary")
@@ -53,6 +56,7 @@ class MarginMachine(KernelMachine, ABC):
 
     _state = "_kind", "_own_columns"
     _own_columns = False
+    _last_learned: tuple | None = None
     _copies = 3
     _criteria: tuple[str, ...] = ("loo", "cv")
     _rule: AlphaRule
@@ -125,6 +129,10 @@ class MarginMachine(KernelMachine, ABC):
         """A number, candidates, or None for a choice along a path."""
         return None if isinstance(self.alpha, str) else np.asarray(self.alpha, dtype=float)
 
+    def _learns(self) -> bool:
+        """Whether models that learn from y are in the null space."""
+        return bool(getattr(self.null_space, "joins_polynomials", False))
+
     def _is_automatic(self) -> bool:
         return isinstance(self.null_space, str) and self.null_space == "auto"
 
@@ -161,8 +169,11 @@ class MarginMachine(KernelMachine, ABC):
             return [None]
         return [self._settle_kernel(X)]
 
-    def _candidate(self, kernel: Kernel | None, free: str, X, y, null_columns) -> Proposal:
+    def _candidate(
+        self, kernel: Kernel | None, free: str, data: TrainingSet, y, null_columns, with_model: bool = True
+    ) -> Proposal:
         """A kernel and what is free with it: the null space settled on the training points, and its matrix."""
+        X = data.X
         named = isinstance(self.null_space, str) and self.null_space in NAMED_NULL_SPACES
         if kernel is None:
             if not named:
@@ -172,16 +183,38 @@ class MarginMachine(KernelMachine, ABC):
             P = np.ones((X.shape[0], 1)) if null_columns is None else null_columns
             return Proposal(None, free, None, P, _TOLERANCE)
         space: NullSpace
-        if named:
+        folds = None
+        if named or (self._learns() and not with_model):
             space = Polynomials(max(kernel.null_degree, 0 if free in WHOLE else -1)).fit(X)
+            P = space(X)
+            if self._learns() and self._given_alpha() is None:
+                folds = [JudgingFold(fold.train, fold.test, P) for fold in self._learned(data, y)[2]]
+        elif self._learns():
+            model, outputs, nested = self._learned(data, y)
+            polynomials = Polynomials(max(kernel.null_degree, 0))
+            space = null_space_for(polynomials | Frozen(model), kernel, X)
+            own = polynomials.fit(X)(X)
+            P = np.hstack([own, outputs])
+            folds = [JudgingFold(fold.train, fold.test, np.hstack([own, fold.outputs])) for fold in nested]
         else:
             space = null_space_for(with_column_numbers(self.null_space, self._names()), kernel, X, y)
-        P = space.training_matrix(X, y)
-        if not named:
+            P = space.training_matrix(X, y)
+        if not named and not self._learns():
             identifiable(space, P)  # warns
         if null_columns is not None:
             P = np.hstack([P, null_columns])
-        return Proposal(kernel, free, space, P, space.resolution)
+            folds = None if folds is None else [fold.with_columns(null_columns) for fold in folds]
+        return Proposal(kernel, free, space, P, space.resolution, folds or None)
+
+    def _learned(self, data: TrainingSet, y: np.ndarray) -> tuple[NullSpace, np.ndarray, list[Fold]]:
+        """The null space's model, its outputs at points it has not seen, and nested folds of these if alpha is to be
+        chosen; trained once for all candidates."""
+        if self._last_learned is None or self._last_learned[0] is not data.X:
+            X, weights = data.X, data.weights
+            model = clone(self.null_space).fit(X, y, weights)
+            nested = model.nested(X, y, weights) if self._given_alpha() is None else []
+            self._last_learned = X, (model, model.training_matrix(X, y, weights), nested)
+        return self._last_learned[1]
 
     def _what_is_free(self, P: np.ndarray, problems: list[Problem]) -> list[str]:
         """What may be left free; the first is preferred."""
@@ -192,10 +225,11 @@ class MarginMachine(KernelMachine, ABC):
 
     def _candidates(self, kernels: list[Kernel | None], data: TrainingSet, y, null_columns) -> list[Proposal]:
         found = []
-        for kernel in kernels:
-            whole = self._candidate(kernel, "free", data.X, y, null_columns)
+        ways = (True, False) if self._learns() and self._given_alpha() is None else (True,)  # with the model, without
+        for way, kernel in product(ways, kernels):
+            whole = self._candidate(kernel, "free", data, y, null_columns, way)
             for free in self._what_is_free(whole.P, data.problems):
-                candidate = whole if free == "free" else self._candidate(kernel, free, data.X, y, null_columns)
+                candidate = whole if free == "free" else self._candidate(kernel, free, data, y, null_columns, way)
                 found.append(self._allowed(replace(candidate, free=free), data))
         return found
 
@@ -207,7 +241,7 @@ class MarginMachine(KernelMachine, ABC):
         if candidate.free == "soft" or least > p:
             return candidate
         if candidate.free == "free" and p > 1 and candidate.kernel is not None:
-            if not (self._is_automatic() or p <= 1):
+            if not (self._is_automatic() or self._learns() or p <= 1):
                 warn_user(
                     f"a training set (of all points, a pair of classes or a fold) has {least} distinct points, no more "
                     f"than the {p} free functions, which would fit anything: they are penalised (null_space='soft')."
@@ -259,6 +293,7 @@ class MarginMachine(KernelMachine, ABC):
             null = np.column_stack([found.null for found in trial.coefficients])
             self._keep_support(X, trial.dual(), null, rows)
             self._judge(y, data, trial)
+        self._last_learned = None
         self.n_iter_ = sum(fit.iterations for fit in trial.fits)
         alphas, paths = np.array(trial.alphas), [fit.path for fit in trial.fits]
         self.alpha_, self.alpha_path_ = (float(alphas[0]), paths[0]) if len(paths) == 1 else (alphas, paths)
@@ -271,7 +306,8 @@ class MarginMachine(KernelMachine, ABC):
         with threads.suited_to(len(part)):
             best = self._compared(data.part(part), y[part], rows_of(null_columns, part), rules)
         chosen, near = best.candidate, best.alphas
-        whole = replace(self._candidate(chosen.kernel, chosen.free, data.X, y, null_columns), free=chosen.free)
+        way = not self._learns() or chosen.has_model
+        whole = replace(self._candidate(chosen.kernel, chosen.free, data, y, null_columns, way), free=chosen.free)
         return _only(MachineTrial(whole, data, rules, self._basis(whole, data)), near)
 
     def _compared(self, data: TrainingSet, y: np.ndarray, null_columns, rules: Rules) -> MachineTrial:

@@ -231,13 +231,14 @@ class SVC(ClassifierMixin, MarginMachine):
 
     def _kernels(self, X, weights) -> list[Kernel | None]:
         kernels = super()._kernels(X, weights)
-        if self.kernel is not None or not self._is_automatic() or self._given_alpha() is not None:
+        if self.kernel is not None or not (self._is_automatic() or self._learns()) or self._given_alpha() is not None:
             return kernels
         return kernels if isinstance(kernels[0], NegativeDistance) else [*kernels, NegativeDistance()]
 
     def _what_is_free(self, P: np.ndarray, problems: list[Problem]) -> list[str]:
         """Everything, with a price or without, or only the constant: chosen by what is left out."""
-        settled = not self._is_automatic() or self._is_given() or self._own_columns or self.n_basis is not None
+        automatic = self._is_automatic() or self._learns()
+        settled = not automatic or self._is_given() or self._own_columns or self.n_basis is not None
         if settled or P.shape[1] < 2:
             return super()._what_is_free(P, problems)
         n = min(len(points) for points, _ in problems)
@@ -249,7 +250,8 @@ class SVC(ClassifierMixin, MarginMachine):
         given = self._given_alpha()
         if given is not None and given.ndim == 0 and not few and not separable:
             return ["free"]
-        return [*([] if separable else ["free"]), "soft", *(["constant"] if few else [])]
+        beside = few and self._is_automatic()
+        return [*([] if separable else ["free"]), "soft", *(["constant"] if beside else [])]
 
     def _settle_kernel(self, X) -> Kernel:
         """The kernel given, or the default for the smallest of the binary problems."""

@@ -197,13 +197,14 @@ class SVR(RegressorMixin, MarginMachine):
 
     def _kernels(self, X, weights) -> list[Kernel | None]:
         kernels = super()._kernels(X, weights)
-        if self.kernel is not None or not self._is_automatic() or self._given_alpha() is not None:
+        if self.kernel is not None or not (self._is_automatic() or self._learns()) or self._given_alpha() is not None:
             return kernels
         few = X.shape[0] < FEW_POINTS * (X.shape[1] + 1) or X.shape[1] > _LOW_DIMENSION
         return [*kernels, NegativeDistance()] if few and not isinstance(kernels[0], NegativeDistance) else kernels
 
     def _what_is_free(self, P: np.ndarray, problems: list[Problem]) -> list[str]:
-        settled = not self._is_automatic() or self._is_given() or self._own_columns or self.n_basis is not None
+        automatic = self._is_automatic() or self._learns()
+        settled = not automatic or self._is_given() or self._own_columns or self.n_basis is not None
         if settled or P.shape[1] < 2:
             return super()._what_is_free(P, problems)
         n, given = min(len(points) for points, _ in problems), self._given_alpha()

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from .._base.memory import require_memory
 from ..kernels import Kernel
 from ..losses import Loss
 from ..nullspace import NullSpace
+from ..nullspace.spaces import UnionSpace
 from ..solvers.margin import newton
 from ..solvers.margin.indefinite import UnboundedError, is_definite
 from ..solvers.margin.low_rank_machine import LowRankMachine, Machine
@@ -85,6 +86,18 @@ class Rules:
         return float(self.alphas) if self.alphas is not None and self.alphas.ndim == 0 else None
 
 
+class JudgingFold(NamedTuple):
+    """Points to train on, points to judge by, and the null space's functions at all of them (n, p)."""
+
+    train: np.ndarray
+    test: np.ndarray
+    P: np.ndarray
+
+    def with_columns(self, columns: np.ndarray) -> JudgingFold:
+        """The same with further functions."""
+        return self._replace(P=np.hstack([self.P, columns]))
+
+
 @dataclass(frozen=True)
 class Proposal:
     """A settled kernel (None for a matrix), what is free, and the functions that are meant by that, at the points."""
@@ -94,6 +107,12 @@ class Proposal:
     null_space: NullSpace | None
     P: np.ndarray
     tolerance: float
+    folds: list[JudgingFold] | None = None  #: if functions of the null space have learned from the labels
+
+    @property
+    def has_model(self) -> bool:
+        """Whether functions of the null space have learned from the labels."""
+        return isinstance(self.null_space, UnionSpace)
 
     @property
     def name(self) -> str:
@@ -109,6 +128,7 @@ class MachineTrial:
         self._indefinite = False
         self.problems: list[MarginProblem] = []
         self.chosen: list[tuple[float, dict]] = []  # alphas and paths of cross-validation
+        self._unseen: list[np.ndarray] = []  # values at points that were left out there, if nothing else is honest
 
     # -- matrices --------------------------------------------------------------------------------------------------
 
@@ -128,7 +148,7 @@ class MachineTrial:
                 return
         Phi = self.matrix() if Phi is None else Phi
         self._inspect(Phi)
-        self.Phi = Phi if self.rules.criterion == "cv" else None
+        self.Phi = Phi if self.rules.criterion == "cv" or self.candidate.folds is not None else None
         everything = all(len(points) == len(Phi) for points, _ in self.data.problems)
         if everything:
             self._set([self._machine(np.array(Phi), self.candidate.P, self.basis)] * len(self.data.problems))
@@ -161,7 +181,14 @@ class MachineTrial:
         """A machine of low rank that is accurate enough for alpha, if there is one and the loss can use it."""
         n, kernel = len(self.data), self.candidate.kernel
         smooth = self.rules.loss(self.data.problems[0][1][:1], 0).provides(newton.NEEDS)
-        if n < _LOW_RANK_FROM or kernel is None or self._free not in WHOLE or kernel.is_indefinite or not smooth:
+        if (
+            n < _LOW_RANK_FROM
+            or self.candidate.folds is not None
+            or kernel is None
+            or self._free not in WHOLE
+            or kernel.is_indefinite
+            or not smooth
+        ):
             return None
         if any(len(points) < n for points, _ in self.data.problems) or hasattr(self.data.X, "tocsr"):
             return None
@@ -193,8 +220,9 @@ class MachineTrial:
         """Whether the kernel matrix has negative eigenvalues beside the null space."""
         return self._indefinite
 
-    def _machine_on(self, Phi: np.ndarray, points: np.ndarray) -> Machine:
-        return self._machine(Phi[np.ix_(points, points)], self.candidate.P[points], _within(self.basis, points))
+    def _machine_on(self, Phi: np.ndarray, points: np.ndarray, P: np.ndarray | None = None) -> Machine:
+        P = self.candidate.P if P is None else P
+        return self._machine(Phi[np.ix_(points, points)], P[points], _within(self.basis, points))
 
     def _machine(self, Phi: np.ndarray, P: np.ndarray, basis: np.ndarray | None) -> Machine:
         kind, tolerance = self._free, self.candidate.tolerance
@@ -217,7 +245,10 @@ class MachineTrial:
         """Try alphas for every problem, around those known from fewer points if there are any."""
         alphas = self.rules.alphas
         if self.rules.criterion == "cv" and self.rules.fixed is None:
-            self.chosen = [self._cross_validate(k) for k in range(len(self.problems))]
+            self.chosen = [self._cross_validate(k)[:2] for k in range(len(self.problems))]
+            return
+        if self.candidate.folds is not None and alphas is None:
+            self._judge_by_folds(near)
             return
         for k, problem in enumerate(self.problems):
             try:
@@ -230,9 +261,22 @@ class MachineTrial:
             except UnboundedError as error:
                 raise UnboundedError(f"{error} (The latter is indefinite='clip'.)") from None
 
+    def _judge_by_folds(self, near: Sequence[float] | None) -> None:
+        """Alphas by cross-validation, first two decades apart, then closer; keeps the values at unseen points."""
+        rule = self.rules.rule
+        self.chosen, self._unseen = [], []
+        for k, problem in enumerate(self.problems):
+            known = near is not None and bool(np.isfinite(near[k]))
+            wide = np.array(near[k : k + 1]) if near is not None and known else rule.alphas(problem.unit)[::4]
+            alpha, path, _ = self._cross_validate(k, wide, not known)
+            close = alpha * np.logspace(-1.0, 1.0, 5)
+            alpha, path, values = self._cross_validate(k, close, False)
+            self.chosen.append((alpha, path))
+            self._unseen.append(values)
+
     def refine(self) -> None:
         """Smaller steps around the best alpha of each problem, unless the user gave them."""
-        if self.rules.alphas is None and self.rules.criterion == "loo":
+        if self.rules.alphas is None and self.rules.criterion == "loo" and self.candidate.folds is None:
             for problem in self.problems:
                 problem.refine()
 
@@ -250,9 +294,11 @@ class MachineTrial:
         if not self.chosen:
             return [problem.best() for problem in self.problems]
         fits = []
-        for problem, (alpha, path) in zip(self.problems, self.chosen, strict=True):
+        for k, (problem, (alpha, path)) in enumerate(zip(self.problems, self.chosen, strict=True)):
             problem.exhaust(self.rules.rule, np.array([alpha]))
             fits.append(replace(problem.best(), path=path))
+            if self._unseen:  # what leaves out the machine alone is not honest
+                fits[-1].__dict__["left_out"] = self._unseen[k]
         return fits
 
     @property
@@ -284,29 +330,41 @@ class MachineTrial:
         free = self.candidate.P @ null if self._free in WHOLE else null.sum(axis=0)
         return columns @ dual[support] + free
 
-    def _cross_validate(self, k: int) -> tuple[float, dict]:
-        (points, targets), weights = self.data.problems[k], self.data.weights
-        Phi, P = self.Phi, self.candidate.P
+    def _cross_validate(
+        self, k: int, grid: np.ndarray | None = None, extend: bool | None = None
+    ) -> tuple[float, dict, np.ndarray]:
+        """Alpha, path and values at unseen points of a problem, on given alphas or those of the user or the rule."""
+        (points, targets), weights, Phi = self.data.problems[k], self.data.weights, self.Phi
         assert Phi is not None
+        folds = self._folds_of(k)
 
-        def paths(train: np.ndarray, alphas: np.ndarray) -> Iterator:
+        def paths(fold: JudgingFold, alphas: np.ndarray) -> Iterator:
             problem = MarginProblem(
-                self._machine_on(Phi, points[train]),
-                self.rules.loss(targets[train], k), weights[points[train]], self.rules.max_iter,
+                self._machine_on(Phi, points[fold.train], fold.P),
+                self.rules.loss(targets[fold.train], k), weights[points[fold.train]], self.rules.max_iter,
             )  # fmt: skip
             return problem.path(alphas)
 
-        def values(fit: MarginFit, train: np.ndarray, test: np.ndarray) -> np.ndarray:
-            found, outer = fit.coefficients, points[test]
-            null = P[outer] @ found.null if self._free in WHOLE else np.full(len(outer), found.null.sum())
-            return Phi[np.ix_(outer, points[train][found.points])] @ found.dual + null
+        def values(fit: MarginFit, fold: JudgingFold) -> np.ndarray:
+            found, outer = fit.coefficients, points[fold.test]
+            null = fold.P[outer] @ found.null if self._free in WHOLE else np.full(len(outer), found.null.sum())
+            return Phi[np.ix_(outer, points[fold.train][found.points])] @ found.dual + null
 
         problem, alphas = self.problems[k], self.rules.alphas
-        grid = self.rules.rule.alphas(problem.unit) if alphas is None else alphas
+        if grid is None:
+            grid, extend = (self.rules.rule.alphas(problem.unit), True) if alphas is None else (alphas, False)
         loss = self.rules.loss(targets, k)
-        return cross_validate(
-            self.rules.folds(targets), paths, values, loss, weights[points], self.rules.rule, grid, alphas is None
-        )
+        return cross_validate(folds, paths, values, loss, weights[points], self.rules.rule, grid, bool(extend))
+
+    def _folds_of(self, k: int) -> list[JudgingFold]:
+        """Folds of the points of a problem, in positions among these."""
+        points, targets = self.data.problems[k]
+        if self.candidate.folds is None:
+            return [JudgingFold(*fold, self.candidate.P) for fold in self.rules.folds(targets)]
+        return [
+            JudgingFold(np.flatnonzero(np.isin(points, fold.train)), np.flatnonzero(np.isin(points, fold.test)), fold.P)
+            for fold in self.candidate.folds
+        ]
 
 
 def best_of(trials: Sequence[MachineTrial]) -> MachineTrial:

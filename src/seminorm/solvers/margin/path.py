@@ -1,6 +1,6 @@
 """Choosing alpha of a margin machine: by leave-one-out values along a path with warm starts, or by cross-validation."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -183,38 +183,40 @@ class AlphaSearch:
 
 
 def cross_validate(
-    folds: Iterable[tuple[np.ndarray, np.ndarray]],
-    paths: Callable[[np.ndarray, np.ndarray], Iterator],
-    values_of: Callable,
+    folds: Sequence[Any],
+    paths: Callable[[Any, np.ndarray], Iterator],
+    values_of: Callable[[Any, Any], np.ndarray],
     loss: Loss,
     weights: np.ndarray,
     rule: AlphaRule,
     alphas: np.ndarray,
     extend: bool,
-) -> tuple[float, dict[str, np.ndarray]]:
-    """The largest alpha with a score within the slack of the smallest, on points that a machine has not seen; and the
-    path.
+) -> tuple[float, dict[str, np.ndarray], np.ndarray]:
+    """The largest alpha with a score within the slack of the smallest, on points that a machine has not seen; the path,
+    and the values at these points.
 
-    ``paths(train, alphas)`` iterates over (alpha, fit or None) for the machine on these points, and
-    ``values_of(fit, train, test)`` are its values at others. With ``extend`` the alphas go on where the best is an end.
+    A fold has points ``train`` and ``test``; ``paths(fold, alphas)`` iterates over (alpha, fit or None) for the machine
+    on the former, and ``values_of(fit, fold)`` are its values at the latter. With ``extend`` the alphas go on where the
+    best is an end.
     """
-    folds, scores = list(folds), dict[float, float]()
+    scores, unseen = dict[float, float](), dict[float, np.ndarray]()
     while True:
-        unseen = {float(alpha): np.full(len(weights), np.nan) for alpha in alphas}
-        for train, test in folds:
-            for alpha, fit in paths(train, alphas):
+        found = {float(alpha): np.full(len(weights), np.nan) for alpha in alphas}
+        for fold in folds:
+            for alpha, fit in paths(fold, alphas):
                 if fit is None:
-                    unseen[float(alpha)][:] = np.nan
+                    found[float(alpha)][:] = np.nan
                 else:
-                    unseen[float(alpha)][test] = values_of(fit, train, test)
-        for alpha, values in unseen.items():
+                    found[float(alpha)][fold.test] = values_of(fit, fold)
+        unseen |= found
+        for alpha, values in found.items():
             scores[alpha] = np.inf if np.isnan(values).all() else rule.score(loss, values, weights)
         grid = np.array(sorted(scores))
-        found = np.array([scores[alpha] for alpha in grid])
-        best = np.flatnonzero(found <= max(rule.slack, 1.0 + 1e-12) * found.min())[-1]
-        further = _beyond(grid, found, int(best)) if extend else None
+        along = np.array([scores[alpha] for alpha in grid])
+        best = np.flatnonzero(along <= max(rule.slack, 1.0 + 1e-12) * along.min())[-1]
+        further = _beyond(grid, along, int(best)) if extend else None
         if further is None:
-            return float(grid[best]), {"alpha": grid, "score": found}
+            return float(grid[best]), {"alpha": grid, "score": along}, unseen[float(grid[best])]
         alphas = further
 
 
