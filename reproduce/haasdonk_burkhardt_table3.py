@@ -41,7 +41,7 @@ FOLDS = 10
 NEIGHBORS = (1, 3, 5)
 DEGREES = (0, 1, 2, 3, 4, 5)
 WIDTHS = (16.0, 8.0, 4.0, 2.0, 1.0, 0.5)  # of the median distance between training spectra
-QUICK_DEGREES, QUICK_WIDTHS = (0, 2), (4.0, 1.0)
+QUICK_DEGREES, QUICK_WIDTHS = (0,), (1.0,)
 
 UCR = ("Beef", "Coffee", "Ham", "Meat")
 CORN = ("moisture", "oil", "protein", "starch")
@@ -79,7 +79,7 @@ def spectra(quick: bool) -> list[Signals]:
     """All sets whose files are there."""
     sets = [
         signals(f"spectra/ucr_{name}.npz", name.lower())
-        for name in UCR[: 2 if quick else None]
+        for name in UCR[: 1 if quick else None]
         if _data.exists(f"spectra/ucr_{name}.npz")
     ]
     if _data.exists("spectra/tecator_nir.npz"):

@@ -27,7 +27,7 @@ FILE = "usps/usps.npz"
 SCALES = (0.7, 1.0, 1.5, 2.2)  # in median distances to the nearest neighbour
 SHIFTS = 1, 2  # pixels to each side
 MOST_FITTED = 2500  # points, when something is chosen
-QUICK = 1500
+QUICK = 400
 
 
 @dataclass

@@ -61,7 +61,7 @@ def main():
     coil_arguments(parser)
     options = parser.parse_args()
     coil = Coil(options.graph, options.graph_neighbors)
-    widths, alphas, folds = (WIDTHS[1:4], ALPHAS[:3:2], 3) if options.quick else (WIDTHS, ALPHAS, 5)
+    widths, alphas, folds = (WIDTHS[2:3], ALPHAS[:3:2], 2) if options.quick else (WIDTHS, ALPHAS, 5)
     header = ["method", *(f"{size} per class" for size in SIZES)]
     table = {name: [] for name in ["kNN (3, geodesic)", *OWN]}
     notes = []

@@ -135,8 +135,8 @@ def main():
     parser.add_argument("--words", choices=("unit", "counts"), default="unit", help="scaling of the words")
     parser.add_argument("--loss", choices=("hinge", "squared_hinge"), default="squared_hinge")
     options = parser.parse_args()
-    runs = options.runs or (2 if options.quick else 10)
-    sizes, steps = (SIZES[:4], 100) if options.quick else (SIZES, 300)
+    runs = options.runs or (1 if options.quick else 10)
+    sizes, steps = (SIZES[:2], 30) if options.quick else (SIZES, 300)
     text = [
         "Test accuracy on 20-newsgroups in per cent, mean and standard deviation over",
         f"{runs} random splits [Li et al. 2007, figure 3: curves without numbers].",

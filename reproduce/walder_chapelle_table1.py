@@ -54,7 +54,7 @@ SOURCE = {
     "twonorm": ("twonorm", (1.833, 0.194), (1.867, 0.254), 3000),
     "waveform": ("waveform", (8.333, 0.378), (8.233, 0.484), 3000),
 }
-QUICK_SETS = ("breast", "flare", "german", "heart", "image", "thyroid")
+QUICK_SETS = ("breast", "flare", "heart", "thyroid")
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Protocol:
         return f"{self.scales} x {self.costs}"
 
 
-QUICK = {"per_class": 300, "folds": 1, "scales": 4, "costs": 4}
+QUICK = {"per_class": 100, "folds": 1, "scales": 4, "costs": 4}
 
 
 @dataclass(frozen=True)

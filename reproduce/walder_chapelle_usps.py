@@ -41,7 +41,7 @@ from seminorm.kernels import Gaussian
 SEED = 0
 BASIS = 1500
 SUBSET = 2000
-QUICK_POINTS, QUICK_BASIS, QUICK_SUBSET = 1500, 900, 500
+QUICK_POINTS, QUICK_BASIS, QUICK_SUBSET = 600, 400, 200
 
 
 @dataclass(frozen=True)

@@ -163,9 +163,9 @@ def figure413(quick: bool, folder: Path) -> None:
 
 def figure414(quick: bool, folder: Path) -> None:
     model = MODELS["bunny"]
-    points, normals = model.sample(8_000 if quick else 37_000)
+    points, normals = model.sample(3_000 if quick else 37_000)
     longest = np.ptp(points, axis=0).max()
-    size = shape_of(points, model, 240 if quick else 480)
+    size = shape_of(points, model, 100 if quick else 480)
     view = camera(points, model, size)
     front = np.flatnonzero(normals @ view.direction < -0.7)
     upper_rear = points.min(axis=0) + np.ptp(points, axis=0) * [0.72, 0.55, 0.5]
@@ -174,7 +174,7 @@ def figure414(quick: bool, folder: Path) -> None:
     data, lost = points[kept], points[~kept]
     print(f"figure 4.14: {len(data)} points; source: 35 000. Distances in percent of the longest side")
     start = time.perf_counter()
-    alone = eigen_surface(data, cells=16 if quick else 32, equalize=10)
+    alone = eigen_surface(data, cells=12 if quick else 32, equalize=10)
     seconds = time.perf_counter() - start
     agree = np.einsum("ij,ij->i", alone.gradient(points), normals) > 0
     shapes = {"eigenvector alone, gradients made equal": mesh_implicit(Surface(alone, data))}
@@ -205,9 +205,9 @@ def figure414(quick: bool, folder: Path) -> None:
 
 
 def figure415(quick: bool, folder: Path) -> None:
-    points, normals = knot(3_000 if quick else 10_000)
+    points, normals = knot(1_000 if quick else 10_000)
     start = time.perf_counter()
-    field = eigen_surface(points, energy_weight=0.0, cells=24 if quick else 36, equalize=12)
+    field = eigen_surface(points, energy_weight=0.0, cells=16 if quick else 36, equalize=12)
     seconds = time.perf_counter() - start
     right = np.mean(np.einsum("ij,ij->i", field.gradient(points), normals) > 0)
     print(
@@ -215,7 +215,7 @@ def figure415(quick: bool, folder: Path) -> None:
         f"{100 * right:.1f} %, eigenvector alone; source: 10 000, 5000, 15 minutes"
     )
     tube, balls = Surface(field, points), ball_grid(0.44, 0.235)
-    height = 240 if quick else 480
+    height = 100 if quick else 480
     size = height, height
     view = camera(points, View("", (0.25, 0.35, -1.0)), size)
     images, titles = [draw_points(points, view, size, color=STEEL)], [f"{len(points)} points without normals"]

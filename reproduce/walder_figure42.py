@@ -139,7 +139,7 @@ def comparison(chosen, n: int) -> None:
 
 def main() -> None:
     chosen = options(__doc__)
-    n = POINTS // 2 if chosen.quick else POINTS
+    n = POINTS // 4 if chosen.quick else POINTS
     figure_42(chosen, n)
     print()
     comparison(chosen, n)

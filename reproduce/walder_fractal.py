@@ -84,12 +84,12 @@ def depth_of(points: np.ndarray, centers: np.ndarray, radii: np.ndarray) -> np.n
 
 
 def in_space(quick: bool, folder: Path) -> None:
-    generations = 3 if quick else 4
+    generations = 2 if quick else 4
     balls = flake(3, generations)
     counts = [4000, 1600, 800, 400][:generations]
     points, normals, _ = sample(balls, counts)
     start = time.perf_counter()
-    surface = reconstruct(points, normals, order=2, depth=7 if quick else 8)
+    surface = reconstruct(points, normals, order=2, depth=6 if quick else 8)
     mesh = surface.mesh()
     seconds = time.perf_counter() - start
     print(
@@ -98,7 +98,7 @@ def in_space(quick: bool, folder: Path) -> None:
     )
     others, _, owner = sample(balls, counts, shift=1.0)
     print_errors({"thin plate": distances(mesh, others, 400_000)}, balls, owner)
-    size = (360, 360) if quick else (620, 620)
+    size = (120, 120) if quick else (620, 620)
     whole = camera(points, VIEW, size)
     smallest = balls[2] == generations - 1
     target = balls[0][np.argmin(np.where(smallest, balls[0] @ whole.direction, np.inf))]
@@ -129,7 +129,7 @@ def zoomed(view: Orthographic, target: np.ndarray, zoom: float) -> Orthographic:
 
 
 def in_the_plane(quick: bool, folder: Path) -> None:
-    balls = flake(2, 3 if quick else 4)
+    balls = flake(2, 2 if quick else 4)
     counts = 72, 48, 32, 20
     points, normals, owner = sample(balls, counts)
     lengths = 2 * np.pi * balls[1][owner] / np.asarray(counts)[balls[2][owner]]

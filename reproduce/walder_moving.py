@@ -96,7 +96,7 @@ def motion(quick: bool, height: int, folder: Path) -> None:
     rng = np.random.default_rng(0)
     moments = np.linspace(0.0, 1.0, FRAMES)
     between = (moments[:-1] + moments[1:]) / 2
-    frames = [true_points(moment, 150 if quick else 1000, rng) for moment in moments]
+    frames = [true_points(moment, 60 if quick else 1000, rng) for moment in moments]
     points, normals, times = joined(frames, moments)
     longest = float(np.ptp(points, axis=0).max())
     print(f"motion: {FRAMES} frames of {len(frames[0][0])} points; distances in percent of the longest side")
@@ -114,7 +114,7 @@ def motion(quick: bool, height: int, folder: Path) -> None:
     given = {name: default.details[name] for name in ("smoothness", "tolerance")}
     given["resolution"] = default.at(0.0).resolution * (1.0 + 1e-6)
     others = {}
-    for factor in SCALES:
+    for factor in SCALES[: 2 if quick else None]:
         others[factor], seconds = timed(points, normals, times, time_scale=factor * length, **given)
         row(f"{factor * length:.3g}", lambda moment, it=others[factor]: it.at(moment).mesh(), seconds)
     start = time.perf_counter()
@@ -123,7 +123,7 @@ def motion(quick: bool, height: int, folder: Path) -> None:
     row("nearest frame alone", lambda moment: alone[int(np.abs(moments - moment).argmin())].mesh(), seconds)
     row("mean of the frames around", lambda moment: averaged(alone, moments, moment), seconds)
     draw_motion(default, others, alone, frames, moments, between, height, folder)
-    troubled(100 if quick else 300)
+    troubled(40 if quick else 300)
 
 
 def time_scales(points, normals, times) -> dict[str, float]:
@@ -231,7 +231,7 @@ def shapes(quick: bool, height: int, folder: Path) -> None:
         rows = [int(np.flatnonzero(cats["names"] == pose)[0]) for pose in POSES]
         vertices, faces = cats["vertices"][rows].astype(float), cats["faces"]
     rng = np.random.default_rng(0)
-    frames = [sample_mesh(Mesh(corner, faces), 800 if quick else 5000, rng) for corner in vertices]
+    frames = [sample_mesh(Mesh(corner, faces), 150 if quick else 5000, rng) for corner in vertices]
     points, normals, times = joined(frames, [0.0, 1.0])
     longest = float(np.ptp(points, axis=0).max())
     model = Model("", (1.0, -0.2, 0.3))
@@ -268,7 +268,7 @@ def scan(quick: bool, height: int, folder: Path) -> None:
         moments = content["t"]
         whole = [content[f"frame{i}"].astype(float) for i in range(3)]
     rng = np.random.default_rng(0)
-    frames = [seen(frame, 800 if quick else 5000, rng) for frame in whole]
+    frames = [seen(frame, 200 if quick else 5000, rng) for frame in whole]
     points, normals, times = joined([frames[0], frames[2]], moments[[0, 2]])
     longest = float(np.ptp(points, axis=0).max())
     left_out = whole[1][rng.choice(len(whole[1]), 10_000, replace=False)]
@@ -310,7 +310,7 @@ PARTS = {"motion": motion, "shapes": shapes, "scan": scan}
 def main() -> None:
     chosen = options(__doc__, tuple(PARTS))
     for name in chosen.figures:
-        PARTS[name](chosen.quick, 200 if chosen.quick else 320, chosen.output)
+        PARTS[name](chosen.quick, 80 if chosen.quick else 320, chosen.output)
 
 
 if __name__ == "__main__":

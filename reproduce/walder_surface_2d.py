@@ -112,7 +112,7 @@ def draw(ax, f, shown, points, normals, title: str) -> tuple[np.ndarray, float]:
 
 def main() -> None:
     chosen = options(__doc__)
-    points, normals, lengths = data(POINTS // 2 if chosen.quick else POINTS)
+    points, normals, lengths = data(POINTS // 4 if chosen.quick else POINTS)
     exact = fit_exact(points, normals, smoothness=SMOOTHNESS, tolerance=TOLERANCE, areas=lengths)
     fits = {
         "radial B3-splines, order 2": radial(points, normals, lengths),

@@ -69,7 +69,7 @@ def off(surface: Mesh, points: np.ndarray) -> float:
 
 def figure34(quick: bool, height: int, folder: Path) -> None:
     model = MODELS["mask"]
-    points, normals = model.sample(8_000 if quick else 30_000)
+    points, normals = model.sample(2_000 if quick else 30_000)
     surface = reconstruct(points, normals)
     mesh = near_points(surface.mesh(), points, 3.0 * surface.resolution)
     depth, to_points = surface.field.depth, cKDTree(points)
@@ -106,7 +106,7 @@ def near_points(mesh: Mesh, points: np.ndarray, distance: float) -> Mesh:
 
 def figure43(quick: bool, height: int, folder: Path) -> None:
     model = MODELS["lucy"]
-    points, normals = model.sample(10_000 if quick else 100_000)
+    points, normals = model.sample(2_000 if quick else 100_000)
     start = time.perf_counter()
     surface = reconstruct(points, normals, order=2)
     seconds = time.perf_counter() - start
@@ -156,7 +156,7 @@ def section(ax, surface: Surface, bounds, title: str) -> tuple[np.ndarray, np.nd
 
 def figure45(quick: bool, height: int, folder: Path) -> None:
     model = MODELS["armadillo"]
-    points, normals = model.sample(8_000 if quick else 60_000)
+    points, normals = model.sample(2_000 if quick else 60_000)
     longest = np.ptp(points, axis=0).max()
     size = shape_of(points, model, height)
     view = camera(points, model, size)
@@ -190,7 +190,7 @@ def with_holes(points: np.ndarray, normals: np.ndarray, view) -> np.ndarray:
 
 def figure46(quick: bool, height: int, folder: Path) -> None:
     model = MODELS["bunny"]
-    points, normals = model.sample(6_000 if quick else 40_000)
+    points, normals = model.sample(1_500 if quick else 40_000)
     size = shape_of(points, model, height)
     view = camera(points, model, size)
     kept = with_holes(points, normals, view)
@@ -218,7 +218,7 @@ def figure47(quick: bool, height: int, folder: Path) -> None:
         if not _data.exists(MODELS[name].path):
             print(f"            {name:<10} {_data.missing(MODELS[name].path)}")
             continue
-        points, normals = MODELS[name].sample(6_000 if quick else 100_000)
+        points, normals = MODELS[name].sample(1_500 if quick else 100_000)
         start = time.perf_counter()
         surface = reconstruct(points, normals, order=2)
         seconds = time.perf_counter() - start
@@ -242,7 +242,7 @@ def noisy(points: np.ndarray, normals: np.ndarray, share: float, seed: int = 0) 
 
 def figure48(quick: bool, height: int, folder: Path) -> None:
     model = MODELS["bunny"]
-    points, normals = model.sample(6_000 if quick else 35_000)
+    points, normals = model.sample(1_500 if quick else 35_000)
     longest = np.ptp(points, axis=0).max()
     size = shape_of(points, model, height)
     view = camera(points, model, size, margin=0.05)
@@ -306,7 +306,7 @@ def by_surface(first, second):
 
 
 def figure415(quick: bool, height: int, folder: Path) -> None:
-    points, normals = knot(3_000 if quick else 10_000)
+    points, normals = knot(1_000 if quick else 10_000)
     tube = reconstruct(points, normals, order=2)
     print(f"figure 4.15: {len(points)} points, {tube.field.n_coef} functions; source: 10 000 and 5000")
     model = Model("", (0.25, 0.35, -1.0))
@@ -350,7 +350,7 @@ def main() -> None:
         if models and not any(_data.exists(MODELS[model].path) for model in models):
             print(f"figure {name}: {_data.missing(*(MODELS[model].path for model in models))}")
             continue
-        draw(chosen.quick, 240 if chosen.quick else 480, chosen.output)
+        draw(chosen.quick, 100 if chosen.quick else 480, chosen.output)
 
 
 if __name__ == "__main__":

@@ -115,7 +115,7 @@ def main() -> None:
     table = Table("Ours (seconds of processor time)", headings, [10, 8, 9, 8, 5, 5, 7, 7, 7, 7, 7, 8])
     reconstruct(*MODELS[here[next(iter(here))][0]].sample(2000)).mesh()  # compiles
     for name, (model, n) in here.items():
-        n = n // 10 if chosen.quick else n
+        n = n // 40 if chosen.quick else n
         for row in results.get(f"{name} {n}", lambda model=model, n=n: measure(MODELS[model], n))["rows"]:
             total = row["prepare"] + row.get("choose", 0.0) + row["fit"]
             table.add(

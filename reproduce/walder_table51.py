@@ -93,7 +93,7 @@ usps7     digit 7              1.047 0.186   1.527 0.198   0.959* 0.192 256 2292
 usps8     digit 8              1.404 0.172   2.174 0.189   1.540* 0.245 256 2208
 usps9     digit 9              1.077 0.116   1.594 0.204   1.034* 0.115 256 2321
 """
-QUICK_SETS = ("german", "heart", "image", "ssl1", "ssl3", "ssl4", "usps3")
+QUICK_SETS = ("heart", "image", "ssl1", "ssl4", "usps3")
 
 
 def _source() -> dict[str, Row]:

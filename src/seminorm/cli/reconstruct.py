@@ -8,7 +8,15 @@ from typing import Any
 
 from .clouds import read_clouds
 from .options import add_output, count, depth, distance, length, memory, place, share
-from .paths import FUNCTION_SUFFIX, MESH_SUFFIXES, POINT_SUFFIXES, check_different, check_input, check_output
+from .paths import (
+    FUNCTION_SUFFIX,
+    MESH_SUFFIXES,
+    POINT_OUTPUT_SUFFIXES,
+    POINT_SUFFIXES,
+    check_different,
+    check_input,
+    check_output,
+)
 from .reporting import Stopwatch, as_size, as_word, listed, peak_memory, shown_warnings, table, threads
 
 HELP = "fit a smooth surface to points, and write it as a mesh"
@@ -43,6 +51,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     points = parser.add_argument_group("preparation, in this order")
     points.add_argument("--remove-duplicates", action="store_true", help="keep one of several equal points")
     points.add_argument("--remove-outliers", action="store_true", help="leave out points far from all others")
+    aside = points.add_mutually_exclusive_group()
+    aside.add_argument("--keep-outliers", action="store_true", help="use all points and normals as they are")
+    aside_help = "also write the points that were set aside because they lie on no surface with others"
+    aside.add_argument("--outliers", type=Path, metavar="FILE", help=aside_help)
     points.add_argument("--thin", type=length, metavar="SPACING", help="merge the points in cells of this width")
     parser.add_argument("--threads", type=count, metavar="N", help="processors to use (default: all)")
     parser.add_argument("--memory", type=memory, metavar="SIZE", help="most for the process, such as 500MB or 2GiB")
@@ -57,6 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     clock = Stopwatch()
     with shown_warnings(), clock.stage("import"):
         from .._base.threads import thread_count
+        from ..files import write_points
         from ..surfaces.reconstruction import reconstruct
     verbose = not arguments.quiet and sys.stderr.isatty()
     with shown_warnings(), threads(arguments.threads):
@@ -79,6 +92,8 @@ def run(arguments: argparse.Namespace) -> int:
                 raise ValueError("the mesh is empty: the function is nowhere zero near the points.")
         with clock.stage("write"):
             (surface if mesh is None else mesh).save(arguments.output)
+            if arguments.outliers is not None:
+                write_points(arguments.outliers, cloud[surface.details["outliers"]])
     if not arguments.quiet or arguments.stats or arguments.stats_json is not None:
         with clock.stage("check"):
             stats = _collect(arguments, surface, mesh, dropped)
@@ -107,7 +122,10 @@ def _check(arguments: argparse.Namespace) -> None:
     check_output(output, (*MESH_SUFFIXES, FUNCTION_SUFFIX))
     if arguments.stats_json is not None:
         check_output(arguments.stats_json, (".json",))
-    check_different(arguments.points, {"--output": output, "--stats-json": arguments.stats_json})
+    if arguments.outliers is not None:
+        check_output(arguments.outliers, POINT_OUTPUT_SUFFIXES)
+    written = {"--output": output, "--stats-json": arguments.stats_json, "--outliers": arguments.outliers}
+    check_different(arguments.points, written)
     if not _wants_mesh(arguments):
         for option in ("trim", "trim_quantile", "open", "mesh_resolution", "deviation"):
             if getattr(arguments, option) is not None and getattr(arguments, option) is not False:
@@ -141,6 +159,7 @@ def _fit_options(arguments: argparse.Namespace) -> dict:
         "confidence": "normals" if arguments.confidence else None,
         "memory_limit": None if arguments.memory is None else _left_of(arguments.memory),
         "fast": arguments.fast or None,
+        "outliers": "keep" if arguments.keep_outliers else None,
     }
     return {name: value for name, value in wanted.items() if value is not None}
 
@@ -176,12 +195,16 @@ def _collect(arguments: argparse.Namespace, surface, mesh, dropped: dict) -> dic
         "output": str(arguments.output),
         "points": len(surface.points),
         "dropped": dropped,
+        "outliers": len(details["outliers"]),
+        "repaired_normals": details["repaired_normals"],
         **{name: details[name] for name in ("normals", "order", "depth", "smoothness", "tolerance")},
         "resolution": surface.resolution,
         "coefficients": surface.field.n_coef,
     }
     if mesh is not None:
-        stats |= {"vertices": len(mesh.vertices), "faces": len(mesh.faces), "watertight": mesh.is_watertight}
+        closed = mesh.is_watertight
+        stats |= {"vertices": len(mesh.vertices), "faces": len(mesh.faces), "watertight": closed}
+        stats |= {"components": mesh.components()[1], "genus": mesh.genus if closed else None}
     return stats
 
 

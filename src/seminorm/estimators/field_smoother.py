@@ -256,7 +256,7 @@ class FieldSmoother(FunctionRegressor):
         return super()._parameters() | {"callback": None}
 
     def _fitted(self) -> dict[str, Any]:
-        noise = None if self._posterior is None else self._posterior.noise_variance
+        noise = self.noise_variance_
         return super()._fitted() | {"function_": self.function_.content(), "_saved_noise": noise}
 
     def _restore(self, fitted: dict[str, Any]) -> None:

@@ -28,6 +28,7 @@ _NOISE_FROM = 1000  # points that tell the noise
 _OUTLIER = 10.0  # values farther from the median, in units of their scatter, do not tell the noise
 _LEAST = 1e-3  # of the scatter of y: data without noise still get a tube
 _LOW_DIMENSION = 3
+_FOLDS_OF_QUANTILES = 10
 
 
 class SVR(RegressorMixin, MarginMachine):
@@ -58,8 +59,8 @@ class SVR(RegressorMixin, MarginMachine):
         are few for them, it is chosen by what is left out, as in :class:`SVC`.
     quantile : float
         The share of values below f, for ``loss="pinball"``. With ``alpha="auto"`` f is moved by a constant so that this
-        share of the points lies below their leave-one-out values: the minimiser itself follows its own points too
-        closely to leave as many others on either side.
+        share of the points lies below what machines that have not seen them (ten folds) predict: the minimiser itself
+        follows its own points too closely to leave as many others on either side.
 
     Attributes
     ----------
@@ -217,15 +218,16 @@ class SVR(RegressorMixin, MarginMachine):
         self.null_space_used_ = self._kind
 
     def _judge(self, y: np.ndarray, data: TrainingSet, trial: MachineTrial) -> None:
-        """Move quantiles by a constant so that leave-one-out values have the right share of points below them."""
+        """Move quantiles by a constant so that the right share of points lies below values from machines that have not
+        seen them, in ten folds: closed-form leave-one-out values are too close to what the points pull them to."""
         if self.loss != "pinball" or not isinstance(self.alpha, str) or self._kind == "zero":
             return
         P = trial.candidate.P if self._kind in WHOLE else np.ones((len(data), 1))
         constant = np.linalg.lstsq(P, np.ones(len(P)), rcond=None)[0]
         if np.abs(P @ constant - 1.0).max() > 1e-6:
             return  # the constant is not free
-        for k, (fit, (points, targets)) in enumerate(zip(trial.fits, data.problems, strict=True)):
-            residual = targets - fit.left_out
+        for k, (points, targets) in enumerate(data.problems):
+            residual = targets - trial.unseen(k)
             known = np.isfinite(residual)
             shift = _quantile(residual[known], data.weights[points][known], self.quantile) if known.any() else 0.0
             self.null_coef_[k] += shift * constant
@@ -235,7 +237,8 @@ class SVR(RegressorMixin, MarginMachine):
             raise ValueError(
                 f"X has n_samples={len(targets)}, too few for choosing alpha by cross-validation: fix alpha."
             )
-        return KFold(min(FOLDS, len(targets)), shuffle=True, random_state=0).split(targets)
+        number = _FOLDS_OF_QUANTILES if self.loss == "pinball" else FOLDS
+        return KFold(min(number, len(targets)), shuffle=True, random_state=0).split(targets)
 
     def _errors(self, values: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
         mean = np.average(targets, weights=weights)

@@ -125,6 +125,7 @@ class MachineTrial:
     def __init__(self, candidate: Proposal, data: TrainingSet, rules: Rules, basis: np.ndarray | None = None):
         self.candidate, self.data, self.rules, self.basis = candidate, data, rules, basis
         self.stationary = False
+        self.Phi: np.ndarray | None = None  # where cross-validation needs it
         self._indefinite = False
         self.problems: list[MarginProblem] = []
         self.chosen: list[tuple[float, dict]] = []  # alphas and paths of cross-validation
@@ -329,6 +330,13 @@ class MachineTrial:
         columns = X[:, support] if kernel is None else kernel(X, X[support]) if len(support) else np.empty((len(X), 0))
         free = self.candidate.P @ null if self._free in WHOLE else null.sum(axis=0)
         return columns @ dual[support] + free
+
+    def unseen(self, k: int) -> np.ndarray:
+        """Values of the k-th problem at points that were not used for training, in folds, at the alpha chosen."""
+        if self._unseen:
+            return self._unseen[k]
+        self.Phi = self.matrix() if self.Phi is None else self.Phi
+        return self._cross_validate(k, np.array([self.alphas[k]]), False)[2]
 
     def _cross_validate(
         self, k: int, grid: np.ndarray | None = None, extend: bool | None = None

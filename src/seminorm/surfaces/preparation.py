@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from time import perf_counter
 from typing import Any
@@ -15,6 +15,7 @@ from .._base.warnings import warn_user
 from ..clouds.cloud import PointCloud, as_cloud
 from ..clouds.normals.estimation import estimate_normals
 from ..clouds.preparation import drop_invalid
+from ..clouds.trust import points_inwards, repaired_normals, trusted_points
 from ..fields.limits import DEEPEST_SURFACE
 from .boundaries import check_resolution
 from .fitting import Model
@@ -39,6 +40,8 @@ class ReadyPoints:
     attributes: dict[str, np.ndarray]  # colours and other numbers of the points
     dropped: dict[str, int]  # how many points were left out, by reason
     origin: str  # where the normals come from
+    outliers: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))  # rows of the user's points
+    repaired: int = 0  # normals that were replaced
 
     @classmethod
     def of(
@@ -50,12 +53,18 @@ class ReadyPoints:
         sensor=None,
         columns: Mapping[str, np.ndarray | None] | None = None,
         unit_normals: bool = True,
+        outliers: str = "keep",
         verbose: bool = False,
     ) -> ReadyPoints:
-        """Check the points, estimate normals that are missing, and leave out what is not valid, with a warning."""
-        cloud, origin = _with_normals(as_cloud(points, normals), sensor, verbose)
+        """Check the points, set aside those that do not belong (``outliers="auto"``), estimate missing normals,
+        and leave out what is not valid, with a warning."""
+        given = as_cloud(points, normals)
+        belongs = _Belonging.of(given, outliers)
+        cloud, origin = _with_normals(belongs.cloud, _rows_of(sensor, belongs.kept, len(given)), verbose)
+        confidence = _rows_of(confidence, belongs.kept, len(given))
+        columns = {name: _rows_of(column, belongs.kept, len(given)) for name, column in (columns or {}).items()}
         assert cloud.normals is not None
-        found = {"confidence": _confidence(cloud.normals, confidence), **(columns or {})}
+        found = {"confidence": _confidence(cloud.normals, confidence), **columns}
         valid, dropped = drop_invalid(
             PointCloud(cloud.points, cloud.normals, cloud.colors, {**cloud.attributes, _ROW: np.arange(len(cloud))})
         )
@@ -71,7 +80,7 @@ class ReadyPoints:
         kept = {name: np.asarray(column)[rows] for name, column in found.items() if column is not None}
         assert valid.normals is not None
         directions = _unit(valid.normals) if unit_normals else valid.normals
-        return cls(valid.points, directions, kept, attributes, dropped, origin)
+        return cls(valid.points, directions, kept, attributes, dropped, origin, belongs.outliers, belongs.repaired)
 
     @classmethod
     def of_arrays(
@@ -99,6 +108,16 @@ class ReadyPoints:
         if np.ptp(self.points, axis=0).max() == 0.0:
             raise ValueError("all points are the same: a surface needs points that are apart.")
 
+    def outwards(self, areas: np.ndarray) -> ReadyPoints:
+        """With normals of a closed surface turned outwards, if they were given and point inwards, with a warning."""
+        if self.origin != "given" or not points_inwards(self.points, self.normals, areas):
+            return self
+        warn_user(
+            "the normals point inwards: the volume they bound is negative. They are turned round; outliers='keep' uses "
+            "them as they are."
+        )
+        return replace(self, normals=-self.normals, origin="given, turned outwards")
+
     def weights(self) -> np.ndarray:
         """The given areas times the confidence."""
         return self.columns["areas"] * self.columns.get("confidence", 1.0)
@@ -117,7 +136,65 @@ class ReadyPoints:
 
     def details(self) -> dict[str, Any]:
         """For the details of the surface."""
-        return {"points": len(self.points), "dropped": self.dropped, "normals": self.origin}
+        found = {"outliers": self.outliers, "repaired_normals": self.repaired}
+        return {"points": len(self.points), "dropped": self.dropped, **found, "normals": self.origin}
+
+
+@dataclass(frozen=True)
+class _Belonging:
+    """The points that belong to a surface, with normals that agree with those around them."""
+
+    cloud: PointCloud
+    kept: np.ndarray | None  # their rows; None if all
+    outliers: np.ndarray  # rows of the others
+    repaired: int
+
+    @classmethod
+    def of(cls, cloud: PointCloud, outliers: str) -> _Belonging:
+        if outliers not in ("auto", "keep"):
+            raise ValueError(f"outliers must be 'auto' (set them aside) or 'keep', got {outliers!r}.")
+        none = np.zeros(0, dtype=np.intp)
+        rows = np.flatnonzero(_usable(cloud))
+        if outliers == "keep" or len(rows) < _LEAST_POINTS:
+            return cls(cloud, None, none, 0)
+        unit = None if cloud.normals is None else _unit(cloud.normals[rows])
+        trust = trusted_points(cloud.points[rows], unit)
+        repaired = 0
+        if unit is not None and not trust.normals[trust.keep].all():
+            better = repaired_normals(cloud.points[rows], unit, trust.keep & trust.normals)
+            changed = trust.keep & (better != unit).any(axis=1)
+            repaired = int(changed.sum())
+            assert cloud.normals is not None
+            directions = cloud.normals.copy()
+            directions[rows[changed]] = better[changed] * np.linalg.norm(directions[rows[changed]], axis=1)[:, None]
+            cloud = PointCloud(cloud.points, directions, cloud.colors, cloud.attributes)
+        aside = rows[~trust.keep]
+        if len(aside) or repaired:
+            parts = [f"{len(aside)} of {len(rows)} points do not lie on a surface with others, and are set aside"]
+            parts += [f"{repaired} normals that disagree with those around them are replaced by theirs"]
+            told = " and ".join(part for part, any_ in zip(parts, (len(aside), repaired), strict=True) if any_)
+            warn_user(f"{told}; details['outliers'] has the rows, and outliers='keep' uses everything as it is.")
+        if not len(aside):
+            return cls(cloud, None, none, repaired)
+        keep = np.ones(len(cloud), dtype=bool)
+        keep[aside] = False
+        kept = np.flatnonzero(keep)
+        return cls(cloud[kept], kept, aside, repaired)
+
+
+def _usable(cloud: PointCloud) -> np.ndarray:
+    """Points with finite coordinates, and a normal if there are normals."""
+    usable = np.isfinite(cloud.points).all(axis=1)
+    if cloud.normals is None:
+        return usable
+    return usable & np.isfinite(cloud.normals).all(axis=1) & (cloud.normals != 0).any(axis=1)
+
+
+def _rows_of(values: Any, kept: np.ndarray | None, n: int) -> Any:
+    """Rows of what has one for each of n points; other things as they are."""
+    if kept is None or values is None or isinstance(values, str) or np.shape(values)[:1] != (n,):
+        return values
+    return np.asarray(values)[kept]
 
 
 class StepClock:

@@ -27,6 +27,7 @@ def reconstruct(
     *,
     sensor=None,
     confidence=None,
+    outliers: str = "auto",
     depth: int | str = "auto",
     resolution: float | None = None,
     smoothness: float | str = "auto",
@@ -57,6 +58,10 @@ def reconstruct(
         Where the points were measured from: it orients normals that are estimated.
     confidence : array (n,) or "normals", optional
         How much each point counts; "normals" for the length of its normal.
+    outliers : {"auto", "keep"}
+        "auto" sets aside points that do not lie on a surface with others, replaces normals that disagree with those
+        around them, and turns normals of a closed surface that point inwards, each with a warning. A cloud with hardly
+        any such points is left as it is. ``details["outliers"]`` has their rows.
     depth : int or "auto"
         The finest level has 2**depth cells along the longest side of the data. By default the finest cells are about as
         wide as the points are apart, or wider if the points are noisy.
@@ -97,11 +102,14 @@ def reconstruct(
     True
     """
     clock = StepClock()
-    ready = ReadyPoints.of(points, normals, confidence=confidence, sensor=sensor, verbose=verbose)
+    ready = ReadyPoints.of(points, normals, confidence=confidence, sensor=sensor, outliers=outliers, verbose=verbose)
     ready.require_enough()
     clock.lap("normals")
     order = _order(order, fast or len(ready.points) > LARGE)
     oriented = ready.oriented()
+    if outliers == "auto":
+        turned = ready.outwards(oriented.area * oriented.size**2)
+        ready, oriented = (ready, oriented) if turned is ready else (turned, turned.oriented())
     wanted: dict[str, Any] = {"smoothness": smoothness, "tolerance": tolerance, "fast": fast}
     wanted |= {"depth": depth, "resolution": resolution, "verbose": verbose}
     solver: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "memory_limit": memory_limit}
