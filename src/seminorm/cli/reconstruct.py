@@ -24,7 +24,10 @@ _COLORLESS = (".stl",)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = "Example: seminorm reconstruct scan.ply -o mesh.ply --trim 0.02 --color"
+    parser.epilog = (
+        "Examples: seminorm reconstruct scan.ply -o mesh.ply --color; "
+        "seminorm reconstruct a.ply b.ply -o mesh.ply --max-hole 0.02 --outliers aside.ply --stats"
+    )
     points_help = f"files of points, taken together, with normals or without: {listed(POINT_SUFFIXES)}"
     parser.add_argument("points", nargs="+", type=Path, metavar="POINTS", help=points_help)
     add_output(parser, "FILE", f"{listed(MESH_SUFFIXES)} for a mesh, {FUNCTION_SUFFIX} for the function itself")
@@ -43,7 +46,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     mesh.add_argument("--mesh-resolution", type=length, metavar="R", help="largest width of the cells it is cut into")
     deviation_help = "how far triangles may lie from the surface; 0 keeps all vertices where it is flat"
     mesh.add_argument("--deviation", type=distance, metavar="D", help=deviation_help)
-    mesh.add_argument("--open", action="store_true", help="end the surface where the points end, instead of closing it")
+    ends = mesh.add_mutually_exclusive_group()
+    ends.add_argument("--open", action="store_true", help="end the surface where points end (default: if it is open)")
+    ends.add_argument("--closed", action="store_true", help="close the surface, whatever the points cover")
+    hole_help = "leave holes open that are wider than this (default: fill all holes of a closed surface)"
+    ends.add_argument("--max-hole", type=distance, metavar="D", help=hole_help)
     add = mesh.add_mutually_exclusive_group().add_argument
     add("--trim", type=length, metavar="D", help="open, with nothing farther than D from all points")
     add("--trim-quantile", type=share, metavar="Q", help="open, without this share of it, where points are least dense")
@@ -127,12 +134,19 @@ def _check(arguments: argparse.Namespace) -> None:
     written = {"--output": output, "--stats-json": arguments.stats_json, "--outliers": arguments.outliers}
     check_different(arguments.points, written)
     if not _wants_mesh(arguments):
-        for option in ("trim", "trim_quantile", "open", "mesh_resolution", "deviation"):
+        shaping = ("trim", "trim_quantile", "open", "closed", "max_hole", "mesh_resolution", "deviation")
+        for option in shaping:
             if getattr(arguments, option) is not None and getattr(arguments, option) is not False:
                 raise ValueError(
                     f"--{option.replace('_', '-')} shapes the mesh, and {output} is to hold the function: leave it "
                     "out, or write a mesh."
                 )
+    trims = [
+        f"--{name.replace('_', '-')}" for name in ("trim", "trim_quantile") if getattr(arguments, name) is not None
+    ]
+    if trims and (arguments.closed or arguments.max_hole is not None):
+        other = "--closed" if arguments.closed else "--max-hole"
+        raise ValueError(f"{trims[0]} is for open surfaces, and {other} is not: leave out one of them.")
     if arguments.color and output.suffix.lower() in _COLORLESS:
         kept = [suffix for suffix in MESH_SUFFIXES if suffix not in _COLORLESS]
         raise ValueError(f"--color: {output.suffix} files hold no colours, write {listed(kept)}.")
@@ -182,7 +196,8 @@ def _mesh_options(arguments: argparse.Namespace) -> dict:
         "deviation": arguments.deviation,
         "trim": arguments.trim,
         "trim_quantile": arguments.trim_quantile,
-        "boundary": "open" if is_open else None,
+        "boundary": "open" if is_open else "closed" if arguments.closed else None,
+        "max_hole": arguments.max_hole,
     }
     return {name: value for name, value in wanted.items() if value is not None}
 

@@ -42,6 +42,16 @@ def check_deviation(deviation: float | None) -> None:
         raise ValueError(f"deviation must be a length, or 0 to keep all vertices, got {deviation!r}.")
 
 
+def check_hole(max_hole: float | None, boundary: str) -> None:
+    """Refuse a width of holes that is no length, or says nothing."""
+    if max_hole is None:
+        return
+    if boundary != "auto":
+        raise ValueError(f"max_hole={max_hole!r} goes with boundary='auto', not {boundary!r}: leave one of them out.")
+    if not (np.isfinite(max_hole) and max_hole >= 0):
+        raise ValueError(f"max_hole must be a length, 0 or more, got {max_hole!r}.")
+
+
 def box_around(points: np.ndarray, border: float) -> tuple[np.ndarray, np.ndarray]:
     """The box of the points, larger on all sides by a share of its longest one."""
     low, high = points.min(axis=0), points.max(axis=0)

@@ -136,7 +136,7 @@ class ReadyPoints:
 
     def details(self) -> dict[str, Any]:
         """For the details of the surface."""
-        found = {"outliers": self.outliers, "repaired_normals": self.repaired}
+        found = {"outliers": self.outliers.tolist(), "repaired_normals": self.repaired}
         return {"points": len(self.points), "dropped": self.dropped, **found, "normals": self.origin}
 
 

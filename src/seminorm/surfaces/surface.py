@@ -30,11 +30,13 @@ from .boundaries import (
     box_around,
     check_boundary,
     check_deviation,
+    check_hole,
     check_resolution,
     default_trim,
     trimmed,
 )
 from .carried import Carried, carry
+from .openness import looks_closed, opened
 from .uncertainty import FitModel, place_deviation
 
 _BLOCK = 8
@@ -42,7 +44,7 @@ _MESH_DEPTH = 6  # of the coarsest mesh, by default: a smooth surface has few co
 _OF_HELD_OUT = 0.2  # how far triangles may lie from the surface, of the mean distance of held-out points,
 _OF_CELL = (0.01, 0.1)  # but at least and at most, of a cell of the mesh
 _FAR = 2.0  # of the longest side: how far an exact function is extrapolated
-_BOUNDARIES = ("closed", "open", "extrapolate")
+_BOUNDARIES = ("auto", "closed", "open", "extrapolate")
 
 
 class Surface(Implicit):
@@ -169,9 +171,10 @@ class Surface(Implicit):
         resolution: float | None = None,
         *,
         deviation: float | None = None,
-        boundary: str = "closed",
+        boundary: str = "auto",
         trim: float | None = None,
         trim_quantile: float | None = None,
+        max_hole: float | None = None,
         keep_unsupported: bool = False,
         attributes=(),
         refine: int = 1,
@@ -190,10 +193,12 @@ class Surface(Implicit):
             this are left out, and the triangles are larger. By default a fifth of the mean distance of points that were
             held out, but 0.01 to 0.1 of a cell; with attributes, triangles grow no wider than the data are apart. 0
             keeps all vertices, as does a resolution without a deviation.
-        boundary : "closed", "open" or "extrapolate"
-            Where the surface ends. "closed": some way beyond the data, at :attr:`bounds`, with a cap. "open": where it
-            leaves the data; see ``trim``. "extrapolate": on the border of the field's box, some two lengths of the data
-            away from them, without a cap.
+        boundary : "auto", "closed", "open" or "extrapolate"
+            Where the surface ends. "auto": a scan of a closed body becomes closed, with its holes filled; of a scan
+            that covers one side, what lies outside is cut off where the data end. Outside is what the data do not
+            support and what reaches the box around them or protrudes from their convex hull. "closed": some way beyond
+            the data, at :attr:`bounds`, with a cap. "open": where it leaves the data; see ``trim``. "extrapolate": on
+            the border of the field's box, some two lengths of the data away from them, without a cap.
         trim : float, optional
             For open surfaces: the largest distance to the nearest data point. By default three times the distance of
             neighbouring data points there, but no less than the field's finest cells. Faces are kept or dropped whole;
@@ -201,6 +206,8 @@ class Surface(Implicit):
         trim_quantile : float, optional
             For open surfaces, instead of ``trim``: the share of the vertices that is cut off, where data are least
             dense.
+        max_hole : float, optional
+            For ``boundary="auto"``: holes wider than this stay open; by default all are filled.
         keep_unsupported : bool
             Keep components that have hardly any data of their own: bubbles made of noise.
         attributes : str or sequence of str
@@ -224,6 +231,7 @@ class Surface(Implicit):
         check_boundary(boundary, _BOUNDARIES, trim, trim_quantile)
         check_resolution(resolution)
         check_deviation(deviation)
+        check_hole(max_hole, boundary)
 
         def reduced(mesh: Mesh) -> Mesh:
             if not keep_unsupported:
@@ -235,6 +243,11 @@ class Surface(Implicit):
             mesh = reduced(self._trimmed(mesh, trim, trim_quantile))
         else:
             mesh = self._extracted(resolution, boundary, reduced, refine, verbose)
+            if boundary == "auto" and len(mesh.faces) and not (max_hole is None and looks_closed(mesh, self._data)):
+                whole = self._extracted(resolution, boundary, None, refine, verbose)
+                assert self.bounds is not None
+                cut = opened(whole, self._data, self.bounds, self.resolution, max_hole)
+                mesh = mesh if cut is None else reduced(cut)
         columns = {name: self.attribute(name, mesh.vertices) for name in self._attached if name not in names}
         columns.update((name, self._measured(name, mesh.vertices)) for name in names)
         return Mesh(mesh.vertices, mesh.faces, mesh.normals, columns) if columns else mesh
@@ -245,7 +258,7 @@ class Surface(Implicit):
         options: dict[str, Any] = {"seeds": self.points, "refine": refine, "verbose": verbose}
         if reduced is not None:
             options["reduce"] = lambda vertices, faces: reduced(Mesh(vertices, faces))
-        options["closed"] = boundary == "closed"
+        options["closed"] = boundary in ("auto", "closed")
         bounds: Any = self.bounds
         if boundary == "extrapolate":
             bounds = box_around(self.points, _FAR) if self._grid is None else self._grid.bounds
