@@ -2,6 +2,7 @@
 they explain in one line.
 """
 
+import contextlib
 import json
 import signal
 import subprocess
@@ -300,6 +301,8 @@ def cap(tmp_path_factory):
     ("words", "options"),
     [
         ((), {}),
+        (("--closed",), {"boundary": "closed"}),
+        (("--max-hole", "0.5"), {"max_hole": 0.5}),
         (("--open",), {"boundary": "open"}),
         (("--trim", "0.2"), {"boundary": "open", "trim": 0.2}),
         (("--open", "--trim-quantile", "0.3"), {"boundary": "open", "trim_quantile": 0.3}),
@@ -311,8 +314,8 @@ def test_where_the_mesh_ends(words, options, cap, tmp_path, capsys):
     expected = reconstruct(cloud.points, cloud.normals, **SETTINGS).mesh(**options)
     np.testing.assert_array_equal(mesh.vertices, expected.vertices)
     np.testing.assert_array_equal(mesh.faces, expected.faces)
-    assert mesh.is_watertight == (not words)
-    assert ("not watertight" in capsys.readouterr().out) == bool(words)
+    assert mesh.is_watertight == ("--closed" in words)
+    assert ("not watertight" in capsys.readouterr().out) == ("--closed" not in words)
 
 
 def test_colors_reach_the_mesh_and_the_function(cap, tmp_path):
@@ -746,3 +749,38 @@ def test_info_goes_on_after_a_bad_file(scan, points, tmp_path, capsys):
     assert str(scan) in captured.out
     with pytest.raises(FileNotFoundError):
         cli.main(["--traceback", "info", str(tmp_path / "no.ply")])
+
+
+def test_points_set_aside_are_counted_and_written(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    ball = rng.standard_normal((1500, 3))
+    ball /= np.linalg.norm(ball, axis=1, keepdims=True)
+    everything = np.vstack([ball, rng.uniform(-1.5, 1.5, (40, 3))])
+    scan, aside = files.write_points(tmp_path / "scan.xyz", np.hstack([everything, everything])), tmp_path / "aside.xyz"
+    stats = tmp_path / "stats.json"
+    words = ("--outliers", aside, "--stats-json", stats)
+    assert run("reconstruct", scan, "-o", tmp_path / "mesh.ply", *words, *FAST) == 0
+    told = json.loads(stats.read_text())
+    assert told["outliers"] == len(files.read_points(aside)) > 25
+    assert told["watertight"] and told["components"] == 1 and told["genus"] == 0
+    assert "set aside" in capsys.readouterr().err
+    assert run("reconstruct", scan, "-o", tmp_path / "all.ply", "--keep-outliers", "--stats-json", stats, *FAST) == 0
+    assert json.loads(stats.read_text())["outliers"] == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--closed", "--open"), "not allowed with"),
+        (("--closed", "--trim", "0.1"), "--trim is for open surfaces"),
+        (("--max-hole", "0.1", "--trim-quantile", "0.1"), "--trim-quantile is for open surfaces"),
+        (("--max-hole", "-1"), "--max-hole"),
+        (("--keep-outliers", "--outliers", "a.ply"), "not allowed with"),
+        (("--outliers", "a.txt3"), "a.txt3"),
+    ],
+)
+def test_ends_and_outliers_that_do_not_go_together(words, message, cap, tmp_path, capsys):
+    with contextlib.suppress(SystemExit):
+        assert run("reconstruct", cap, "-o", tmp_path / "mesh.ply", *words) != 0
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "mesh.ply").exists()

@@ -140,7 +140,7 @@ def test_open_surface_ends_near_the_data():
     assert mesh.euler_characteristic == 1  # a disc
     reached, _ = cKDTree(mesh.vertices).query(surface.points)
     assert reached.max() < surface.resolution
-    assert surface.mesh().is_watertight
+    assert surface.mesh(boundary="closed").is_watertight
 
 
 def test_mesh_is_thinned_where_the_surface_is_flat():
@@ -191,7 +191,7 @@ def test_extrapolated_surface_reaches_the_border_of_the_box():
     low, high = surface.field.bounds
     np.testing.assert_allclose(mesh.bounds[:, :2], [low[:2], high[:2]], atol=1e-6 + 8 * surface.resolution)
     np.testing.assert_allclose(mesh.vertices[:, 2], 0.0, atol=0.02)
-    closed = surface.mesh()
+    closed = surface.mesh(boundary="closed")
     assert closed.is_watertight
     assert np.ptp(closed.bounds[:, 0]) < 2.5 * np.ptp(points[:, 0])
 
@@ -281,7 +281,7 @@ def test_near_agrees_with_distances(rng):
 @pytest.mark.slow
 def test_computed_attributes():
     surface = dome()
-    mesh = surface.mesh(attributes=NAMES)
+    mesh = surface.mesh(attributes=NAMES, boundary="closed")
     assert set(mesh.attributes) == set(NAMES)
     told, z = mesh.attributes, mesh.vertices[:, 2]
     brute, _ = cKDTree(surface.points).query(mesh.vertices)

@@ -23,7 +23,7 @@ from .boundaries import SMOOTHING
 
 _LEVEL = 1.0  # spacings beyond the last points, where an open surface ends
 _FAR = 10.0  # spacings; what is farther has no support, whatever is around it
-_PROTRUDES = 0.07  # of the diagonal of the data
+_PROTRUDES = 0.09  # of the diagonal of the data
 _NEAR_BOX = 2.0  # cells
 _ISLAND = 10.0  # squared spacings: smaller parts go
 _LOOKS, _SEEN_FAR, _SEEN_SPACINGS = 4000, 0.03, 3.0  # places of a first look; distance over the diagonal, and spacings

@@ -43,6 +43,7 @@ _BLOCK = 8
 _MESH_DEPTH = 6  # of the coarsest mesh, by default: a smooth surface has few coefficients, and is still round
 _OF_HELD_OUT = 0.2  # how far triangles may lie from the surface, of the mean distance of held-out points,
 _OF_CELL = (0.01, 0.1)  # but at least and at most, of a cell of the mesh
+_WIDE_BORDER = 0.25  # of the longest side: box in which it is decided whether a surface is open
 _FAR = 2.0  # of the longest side: how far an exact function is extrapolated
 _BOUNDARIES = ("auto", "closed", "open", "extrapolate")
 
@@ -244,22 +245,28 @@ class Surface(Implicit):
         else:
             mesh = self._extracted(resolution, boundary, reduced, refine, verbose)
             if boundary == "auto" and len(mesh.faces) and not (max_hole is None and looks_closed(mesh, self._data)):
-                whole = self._extracted(resolution, boundary, None, refine, verbose)
-                assert self.bounds is not None
-                cut = opened(whole, self._data, self.bounds, self.resolution, max_hole)
-                mesh = mesh if cut is None else reduced(cut)
+                box = box_around(self.points, _WIDE_BORDER)  # room for what is round to come back
+                whole = self._extracted(resolution, boundary, None, refine, verbose, box)
+                cut = opened(whole, self._data, box, self.resolution, max_hole)
+                mesh = reduced(whole if cut is None else cut)
         columns = {name: self.attribute(name, mesh.vertices) for name in self._attached if name not in names}
         columns.update((name, self._measured(name, mesh.vertices)) for name in names)
         return Mesh(mesh.vertices, mesh.faces, mesh.normals, columns) if columns else mesh
 
     def _extracted(
-        self, resolution: float | None, boundary: str, reduced: Callable | None, refine: int, verbose: bool
+        self,
+        resolution: float | None,
+        boundary: str,
+        reduced: Callable | None,
+        refine: int,
+        verbose: bool,
+        bounds: Any = None,
     ) -> Mesh:
         options: dict[str, Any] = {"seeds": self.points, "refine": refine, "verbose": verbose}
         if reduced is not None:
             options["reduce"] = lambda vertices, faces: reduced(Mesh(vertices, faces))
         options["closed"] = boundary in ("auto", "closed")
-        bounds: Any = self.bounds
+        bounds = self.bounds if bounds is None else bounds
         if boundary == "extrapolate":
             bounds = box_around(self.points, _FAR) if self._grid is None else self._grid.bounds
         if self._grid is None:
