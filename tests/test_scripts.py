@@ -19,7 +19,7 @@ SCRIPTS = sorted(
 # without data these have nothing to do; the others have parts that need none, and take long
 NEED_DATA = [
     *("benchmarks/scattered_data.py", "benchmarks/svc_memory.py", "benchmarks/svc_tuning.py"),
-    *("benchmarks/surfaces.py", "benchmarks/points_alone.py"),
+    *("benchmarks/surfaces.py", "benchmarks/points_alone.py", "benchmarks/robustness.py"),
     *("reproduce/haasdonk_burkhardt_series.py", "reproduce/haasdonk_burkhardt_table3.py"),
     *("reproduce/haasdonk_burkhardt_usps.py", "reproduce/li_coil.py", "reproduce/li_newsgroups.py"),
     *("reproduce/li_stability.py", "reproduce/unoriented_scans.py", "reproduce/walder_chapelle_breast.py"),

@@ -303,6 +303,7 @@ def cap(tmp_path_factory):
         ((), {}),
         (("--closed",), {"boundary": "closed"}),
         (("--max-hole", "0.5"), {"max_hole": 0.5}),
+        (("--closed", "--faces", "500"), {"boundary": "closed", "target_faces": 500}),
         (("--open",), {"boundary": "open"}),
         (("--trim", "0.2"), {"boundary": "open", "trim": 0.2}),
         (("--open", "--trim-quantile", "0.3"), {"boundary": "open", "trim_quantile": 0.3}),

@@ -128,3 +128,22 @@ def test_wrong_normals(rng):
         turned = reconstruct(points, -points)
     assert turned.inside([[0.0, 0.0, 0.0]]).all() and turned.mesh().volume > 4
     assert not reconstruct(points, -points, outliers="keep").inside([[0.0, 0.0, 0.0]]).any()
+
+
+def test_meshes_of_a_given_size(rng):
+    points = ball(3000, rng)
+    surface = reconstruct(points, points)
+    whole = surface.mesh(deviation=0)
+    for faces in (4000, 600):
+        mesh = surface.mesh(target_faces=faces)
+        assert 0.8 * faces < len(mesh.faces) <= faces
+        assert mesh.is_watertight and mesh.genus == 0
+        assert np.abs(np.linalg.norm(mesh.vertices, axis=1) - 1).max() < 0.02
+    assert len(whole.simplified(10**7).faces) == len(whole.faces)
+    with pytest.warns(UserWarning, match="faces, not 4"):
+        assert whole.simplified(4).is_watertight
+    with pytest.raises(ValueError, match="faces must be a whole number"):
+        surface.mesh(target_faces=2.5)
+    half = points[points[:, 2] < 0]
+    open_mesh = reconstruct(half, half).mesh(target_faces=3000)
+    assert not open_mesh.is_watertight and open_mesh.components()[1] == 1

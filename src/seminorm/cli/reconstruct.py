@@ -46,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     mesh.add_argument("--mesh-resolution", type=length, metavar="R", help="largest width of the cells it is cut into")
     deviation_help = "how far triangles may lie from the surface; 0 keeps all vertices where it is flat"
     mesh.add_argument("--deviation", type=distance, metavar="D", help=deviation_help)
+    mesh.add_argument("--faces", type=count, metavar="N", help="the most triangles that the mesh may have")
     ends = mesh.add_mutually_exclusive_group()
     ends.add_argument("--open", action="store_true", help="end the surface where points end (default: if it is open)")
     ends.add_argument("--closed", action="store_true", help="close the surface, whatever the points cover")
@@ -134,7 +135,7 @@ def _check(arguments: argparse.Namespace) -> None:
     written = {"--output": output, "--stats-json": arguments.stats_json, "--outliers": arguments.outliers}
     check_different(arguments.points, written)
     if not _wants_mesh(arguments):
-        shaping = ("trim", "trim_quantile", "open", "closed", "max_hole", "mesh_resolution", "deviation")
+        shaping = ("trim", "trim_quantile", "open", "closed", "max_hole", "faces", "mesh_resolution", "deviation")
         for option in shaping:
             if getattr(arguments, option) is not None and getattr(arguments, option) is not False:
                 raise ValueError(
@@ -198,6 +199,7 @@ def _mesh_options(arguments: argparse.Namespace) -> dict:
         "trim_quantile": arguments.trim_quantile,
         "boundary": "open" if is_open else "closed" if arguments.closed else None,
         "max_hole": arguments.max_hole,
+        "target_faces": arguments.faces,
     }
     return {name: value for name, value in wanted.items() if value is not None}
 

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,14 @@ from scipy.sparse.csgraph import connected_components
 
 from .._base.extras import require
 from .._base.formats import all_formats
+from .._base.warnings import warn_user
 from ..clouds.cloud import as_attributes, as_colors, as_triples, bounds_of, unit_rows
 from .extraction.thinning import thinned
 
 _CHUNK_FACES = 2**19
+_FINEST, _COARSEST = 1e-6, 0.05  # deviations that are tried, in diagonals
+_HALVINGS = 14
+_WORTH = 0.02  # share of the faces that another round must remove
 
 
 class Mesh:
@@ -169,6 +174,38 @@ class Mesh:
             None if self.normals is None else self.normals[rows],
             {name: values[rows] for name, values in self.attributes.items()},
         )
+
+    def simplified(self, faces: int) -> "Mesh":
+        """The mesh with at most this many faces, placed where they are needed: :meth:`thinned`, with the deviation that
+        gives as many.
+
+        A mesh stays what it is topologically, its borders stay, and triangles stay well shaped: where that does not
+        allow so few faces, there are more, with a warning.
+        """
+        if not (isinstance(faces, Integral) and faces >= 4):
+            raise ValueError(f"faces must be a whole number from 4 on, got {faces!r}.")
+        if len(self.faces) <= faces:
+            return self
+        size = float(np.linalg.norm(np.ptp(self.vertices, axis=0)))
+        low, high, best = _FINEST * size, _COARSEST * size, self
+        for _ in range(_HALVINGS):  # of the logarithm of the deviation
+            middle = float(np.sqrt(low * high))
+            tried = self.thinned(middle)
+            enough = len(tried.faces) <= faces
+            low, high = (low, middle) if enough else (middle, high)
+            fewer = len(tried.faces) < len(best.faces)
+            if fewer if len(best.faces) > faces else enough and not fewer:
+                best = tried
+        while len(best.faces) > faces:
+            tried = best.thinned(_COARSEST * size)
+            if len(tried.faces) > (1.0 - _WORTH) * len(best.faces):
+                warn_user(
+                    f"the mesh has {len(best.faces)} faces, not {faces}: with fewer its topology, its borders or the "
+                    "shape of its triangles would suffer."
+                )
+                break
+            best = tried
+        return best
 
     def to_trimesh(self) -> Any:
         """A ``trimesh.Trimesh`` of the same vertices and faces."""

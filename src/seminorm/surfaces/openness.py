@@ -24,7 +24,7 @@ from .boundaries import SMOOTHING
 _LEVEL = 1.0  # spacings beyond the last points, where an open surface ends
 _FAR = 10.0  # spacings; what is farther has no support, whatever is around it
 _PROTRUDES = 0.09  # of the diagonal of the data
-_NEAR_BOX = 2.0  # cells
+_NEAR_BOX = 3.0  # edges of the mesh
 _ISLAND = 10.0  # squared spacings: smaller parts go
 _LOOKS, _SEEN_FAR, _SEEN_SPACINGS = 4000, 0.03, 3.0  # places of a first look; distance over the diagonal, and spacings
 _HULL_POINTS, _HULL_LOOKS = 20_000, 400
@@ -54,18 +54,18 @@ class _Support:
 
 
 def opened(
-    mesh: Mesh, data: Neighborhood, bounds: tuple[np.ndarray, np.ndarray], cell: float, max_hole: float | None = None
+    mesh: Mesh, data: Neighborhood, bounds: tuple[np.ndarray, np.ndarray], max_hole: float | None = None
 ) -> Mesh | None:
     """The mesh without what lies outside, or None if nothing does.
 
-    ``bounds`` and ``cell`` are the box and the width of cells that the surface was cut into. Regions wider than
-    ``max_hole`` are left out even if they fill holes.
+    ``bounds`` are the box in which the surface was looked for. Regions wider than ``max_hole`` are left out even if
+    they fill holes.
     """
     support = _support(mesh, data)
     number = int(support.region.max(initial=-1)) + 1
     if not number:
         return None
-    outside = _is_outside(mesh, support, number, data.points, bounds, cell)
+    outside = _is_outside(mesh, support, number, data.points, bounds)
     if max_hole is not None:
         outside |= _widths(mesh, support, number) > max_hole
     if not outside.any():
@@ -80,8 +80,7 @@ def _support(mesh: Mesh, data: Neighborhood) -> _Support:
     V, F = mesh.vertices, mesh.faces
     distance, spacing = distance_and_spacing(data, V)
     spacing = np.exp(smoothed(np.log(spacing), F, SMOOTHING))
-    edge = float(np.median(np.linalg.norm(V[F[:, 0]] - V[F[:, 1]], axis=1)))
-    width = np.maximum(spacing, edge)
+    width = np.maximum(spacing, _typical_edge(mesh))
     signal = distance / width
     near = F[(signal[F] < _FAR).any(axis=1)]  # what lies farther from the data is unsupported anyway
     used, places = np.unique(near, return_inverse=True)
@@ -92,14 +91,14 @@ def _support(mesh: Mesh, data: Neighborhood) -> _Support:
     return _Support(signal, width, region)
 
 
-def _is_outside(mesh: Mesh, support: _Support, number: int, points: np.ndarray, bounds, cell: float) -> np.ndarray:
+def _is_outside(mesh: Mesh, support: _Support, number: int, points: np.ndarray, bounds) -> np.ndarray:
     """Which regions reach the box, or protrude from the hull of the data."""
     vertices, region = _vertices_of_regions(mesh, support)
     low, high = bounds
     places = mesh.vertices[vertices]
     to_box = np.minimum(places - low, high - places).min(axis=1)
     outside = np.zeros(number, dtype=bool)
-    outside[region[to_box < _NEAR_BOX * cell]] = True
+    outside[region[to_box < _NEAR_BOX * _typical_edge(mesh)]] = True
     try:
         some = points[:: max(len(points) // _HULL_POINTS, 1)]
         planes = ConvexHull(some).equations
@@ -217,6 +216,11 @@ def _diffused(V: np.ndarray, F: np.ndarray, values: np.ndarray, length: np.ndarr
     K = (sparse.diags_array(mass + np.asarray(W.sum(axis=1)).ravel()) - W).tocsr()
     scale = sparse.diags_array(1.0 / K.diagonal())
     return cg(K, mass * values, x0=values, rtol=_CG_TOL, maxiter=_CG_STEPS, M=scale)[0]
+
+
+def _typical_edge(mesh: Mesh) -> float:
+    ends = mesh.vertices[mesh.faces[:, 0]] - mesh.vertices[mesh.faces[:, 1]]
+    return float(np.median(np.linalg.norm(ends, axis=1)))
 
 
 def _face_areas(V: np.ndarray, F: np.ndarray) -> np.ndarray:

@@ -176,6 +176,7 @@ class Surface(Implicit):
         trim: float | None = None,
         trim_quantile: float | None = None,
         max_hole: float | None = None,
+        target_faces: int | None = None,
         keep_unsupported: bool = False,
         attributes=(),
         refine: int = 1,
@@ -209,6 +210,8 @@ class Surface(Implicit):
             dense.
         max_hole : float, optional
             For ``boundary="auto"``: holes wider than this stay open; by default all are filled.
+        target_faces : int, optional
+            The most faces that the mesh may have, see :meth:`seminorm.shapes.Mesh.simplified`.
         keep_unsupported : bool
             Keep components that have hardly any data of their own: bubbles made of noise.
         attributes : str or sequence of str
@@ -247,8 +250,9 @@ class Surface(Implicit):
             if boundary == "auto" and len(mesh.faces) and not (max_hole is None and looks_closed(mesh, self._data)):
                 box = box_around(self.points, _WIDE_BORDER)  # room for what is round to come back
                 whole = self._extracted(resolution, boundary, None, refine, verbose, box)
-                cut = opened(whole, self._data, box, self.resolution, max_hole)
+                cut = opened(whole, self._data, box, max_hole)
                 mesh = reduced(whole if cut is None else cut)
+        mesh = mesh if target_faces is None else mesh.simplified(target_faces)
         columns = {name: self.attribute(name, mesh.vertices) for name in self._attached if name not in names}
         columns.update((name, self._measured(name, mesh.vertices)) for name in names)
         return Mesh(mesh.vertices, mesh.faces, mesh.normals, columns) if columns else mesh
