@@ -23,3 +23,8 @@ def data_folder():
     if not folder.is_dir():
         pytest.skip(f"no development data in {folder}: set SEMINORM_DATA to run this test")
     return folder
+
+
+def pytest_collection_modifyitems(items):
+    """Whole scripts first: they take long, and at the end one of them would keep all others waiting."""
+    items.sort(key=lambda item: "test_reproduce" not in item.nodeid)

@@ -75,7 +75,7 @@ def trusted_points(points: np.ndarray, normals: np.ndarray | None = None) -> Tru
     >>> sphere /= np.linalg.norm(sphere, axis=1, keepdims=True)
     >>> dirty = np.vstack([sphere, rng.uniform(-1.5, 1.5, (40, 3))])
     >>> found = trusted_points(dirty)
-    >>> found.keep[:2000].mean() > 0.98, found.keep[2000:].mean() < 0.2
+    >>> bool(found.keep[:2000].mean() > 0.98), bool(found.keep[2000:].mean() < 0.2)
     (True, True)
     """
     n = len(points)
