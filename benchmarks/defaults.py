@@ -187,7 +187,7 @@ def criteria():
 
 
 def probabilities():
-    """Log loss of predict_proba against five-fold calibration of scikit-learn's machine."""
+    """Log loss and Brier score of predict_proba against five-fold calibration of scikit-learn's machine."""
     from sklearn.calibration import CalibratedClassifierCV
 
     totals = []
@@ -195,14 +195,15 @@ def probabilities():
         center, deviation = X.mean(axis=0), X.std(axis=0) + (X.std(axis=0) == 0)
         X, Z = (X - center) / deviation, (Z - center) / deviation
         classes = np.unique(y)
-        row = [
-            log_loss(t, machine.fit(X, y).predict_proba(Z), labels=classes)
-            for machine in (SVC(), CalibratedClassifierCV(PeerSVC(), cv=5))
-        ]
+        row, truth = [], t[:, None] == classes
+        for machine in (SVC(), CalibratedClassifierCV(PeerSVC(), cv=5)):
+            found = machine.fit(X, y).predict_proba(Z)
+            row.append((log_loss(t, found, labels=classes), ((found - truth) ** 2).sum(axis=1).mean()))
         totals.append(row)
-        print(f"{name:>16}  SVC {row[0]:.3f}  calibrated {row[1]:.3f}", flush=True)
-    ours, peer = np.mean(totals, axis=0)
-    print(f"mean log loss {ours:.3f}, calibrated {peer:.3f}   (no worse: {'met' if ours <= peer else 'MISSED'})")
+        (loss, brier), (peers_loss, peers_brier) = row
+        print(f"{name:>16}  SVC {loss:.3f} {brier:.3f}  calibrated {peers_loss:.3f} {peers_brier:.3f}", flush=True)
+    for label, (ours, peer) in zip(("log loss", "Brier score"), np.mean(totals, axis=0).T, strict=True):
+        print(f"mean {label} {ours:.3f}, calibrated {peer:.3f}   (no worse: {'met' if ours <= peer else 'MISSED'})")
 
 
 def bands():

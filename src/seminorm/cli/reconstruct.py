@@ -238,7 +238,7 @@ def _in_table(stats: dict) -> str:
 
 def _in_one_line(stats: dict) -> str:
     """The file that was written, and what matters most."""
-    parts = [f"{stats['points']} points", *([] if stats["normals"] == "given" else ["normals estimated"])]
+    parts = [f"{stats['points']} points", *([] if stats["normals"].startswith("given") else ["normals estimated"])]
     parts += [f"depth {stats['depth']}", f"smoothness {stats['smoothness']:.3g}", f"tolerance {stats['tolerance']:.3g}"]
     if "faces" in stats:
         parts += [f"{stats['vertices']} vertices", f"{stats['faces']} faces"]

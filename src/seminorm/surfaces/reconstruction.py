@@ -116,7 +116,7 @@ def reconstruct(
     fit, trials = _chosen_fit(oriented, order, wanted, solver, clock)
     # where points count for more than their normals, estimated normals can be improved by the fit
     exact = fit.model.smoothness > _EXACT * fit.model.tolerance
-    if ready.origin != "given" and exact and len(ready.points) <= LARGE:
+    if not ready.origin.startswith("given") and exact and len(ready.points) <= LARGE:
         fit = settle_normals(fit, ready.points, _ROUNDS, **solver)
     clock.lap("fit")
     area = float((oriented.spacing**2).sum() * oriented.size**2)
