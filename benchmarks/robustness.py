@@ -151,7 +151,7 @@ def main() -> None:
     parser.add_argument("--no-peer", action="store_true")
     arguments = parser.parse_args()
     program = harness(arguments.harness)
-    for package in ("trimesh", "open3d"):
+    for package in ("trimesh", "open3d", *["PIL"] * (arguments.pictures is not None)):
         if not has_package(package):
             print(without_peer(package))
             return
