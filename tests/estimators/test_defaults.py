@@ -258,7 +258,11 @@ def test_a_linear_model_beside_linear_functions_does_not_give_away_labels():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         machine = SVC(null_space=CrossFitted(LogisticRegression())).fit(X, y)
+        chosen = SVC(null_space=CrossFitted(LogisticRegression()), alpha=np.logspace(-2, 4, 7)).fit(X, y)
     assert 0.42 < machine.loo_error_ < 0.6
+    assert 0.42 < chosen.loo_error_ < 0.6 and len(chosen.alpha_path_["alpha"]) == 7
+    with pytest.raises(ValueError, match="needs three folds"):
+        SVC(null_space=CrossFitted(LogisticRegression())).fit(X[:30], np.arange(30) < 2)
     signal = X @ rng.standard_normal(20) + rng.standard_normal(300) > 0
     machine = SVC(null_space=CrossFitted(LogisticRegression())).fit(X[:150], signal[:150])
     assert machine.loo_error_ == pytest.approx(1 - machine.score(X[150:], signal[150:]), abs=0.07)

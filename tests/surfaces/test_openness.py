@@ -147,3 +147,9 @@ def test_meshes_of_a_given_size(rng):
     half = points[points[:, 2] < 0]
     open_mesh = reconstruct(half, half).mesh(target_faces=3000)
     assert not open_mesh.is_watertight and open_mesh.components()[1] == 1
+
+
+def test_arrays_of_trimesh_are_arrays():
+    trimesh = pytest.importorskip("trimesh")
+    sphere = trimesh.creation.icosphere(3)
+    assert reconstruct(sphere.vertices, sphere.vertex_normals).mesh().is_watertight

@@ -176,7 +176,7 @@ def _converted(obj: Any) -> PointCloud:
     if isinstance(obj, (str, os.PathLike)):
         return _converted(all_formats.read("read_points", obj))
     converter = _CONVERTERS.get(type(obj).__module__.partition(".")[0])
-    if converter is not None:
+    if converter is not None and not isinstance(obj, np.ndarray):  # trimesh has arrays of its own
         return converter(obj)
     if hasattr(obj, "vertices") and hasattr(obj, "faces"):
         return _from_mesh(obj)

@@ -16,7 +16,7 @@ from ..nullspace import NullSpace, Polynomials
 from ..solvers.margin.machines import ProjectedKernel
 from .samples import distinct_samples, weighted_rows
 from .saving import SavedEstimator
-from .settling import has_open_scale, named_kernel, standardized, typical_distance, warn_of_units, with_scale
+from .settling import METRICS, has_open_scale, named_kernel, standardized, typical_distance, warn_of_units, with_scale
 
 PRECOMPUTED = "precomputed"
 _ASYMMETRY = 1e-8
@@ -81,7 +81,6 @@ class KernelMachine(SavedEstimator, BaseEstimator):
     n_features_in_: int
 
     _matrices: tuple[str, ...] = (PRECOMPUTED,)  # names under which a matrix may be given in place of points
-    _metrics: tuple[str | None, ...] = (None, "standardize")
     _single_output = False  # whether function_ has one output
     _copies = 4  # kernel matrices that training holds at once
     _advice = "train on a subset."  # where there is no room for them
@@ -140,9 +139,8 @@ class KernelMachine(SavedEstimator, BaseEstimator):
     def _settle(self, samples: Samples) -> None:
         """Settle the kernel and its metric: ``kernel_``, None for a given matrix."""
         metric = getattr(self, "metric", None)
-        if not (metric is None or (isinstance(metric, str) and metric in self._metrics)):
-            reason = " (there are no labels by which 'auto' could choose)" if metric == "auto" else ""
-            raise ValueError(f"metric must be one of {', '.join(map(repr, self._metrics))}, got {metric!r}{reason}.")
+        if not (metric is None or (isinstance(metric, str) and metric in METRICS)):
+            raise ValueError(f"metric must be one of {', '.join(map(repr, METRICS))}, got {metric!r}.")
         if self._is_given():
             if metric is not None:
                 raise ValueError(f"metric={metric!r} needs points: leave it out for kernel={self.kernel!r}.")
@@ -152,17 +150,18 @@ class KernelMachine(SavedEstimator, BaseEstimator):
         self.kernel_ = self._settle_kernel(samples.X)
         if metric is None:
             warn_of_units(self.kernel, samples.X)
-        elif metric == "standardize" or self._prefers_standardized(samples):
-            self.kernel_ = self._standardized(samples)
+            return
+        kernels = [*([self.kernel_] if metric == "auto" else []), self._standardized(samples)]
+        self.kernel_ = kernels[0] if len(kernels) == 1 else min(kernels, key=lambda k: self._loss_of(k, samples))
 
     def _standardized(self, samples: Samples) -> Any:
         """The kernel of columns in units of their standard deviations."""
         kernel = standardized(self._default_or_given(), samples.X, samples.weights)
         return self._with_scale(kernel, samples.X)
 
-    def _prefers_standardized(self, samples: Samples) -> bool:
-        """Whether metric="auto" standardises the columns."""
-        raise NotImplementedError
+    def _loss_of(self, kernel: Kernel, samples: Samples) -> float:
+        """How badly a kernel suits the samples, for metric="auto"; machines with labels can tell."""
+        raise ValueError("metric='auto' chooses by labels, and there are none: use metric='standardize', or None.")
 
     def _default_or_given(self) -> Kernel:
         return named_kernel(NegativeDistance() if self.kernel is None else self.kernel, self._names())

@@ -18,7 +18,6 @@ from ..kernels import Kernel
 from ..solvers.neighbors import enough, nearest, shares_of, vote
 from .base import PRECOMPUTED, KernelMachine, Samples
 from .samples import weighted_rows
-from .settling import METRICS
 
 PRECOMPUTED_DISTANCES = "precomputed_distances"
 _BLOCK_ENTRIES = 2**22
@@ -75,8 +74,6 @@ class KernelNeighbors(ClassifierMixin, KernelMachine):
 
     _matrices = (PRECOMPUTED, PRECOMPUTED_DISTANCES)
 
-    _metrics = METRICS
-
     def __init__(
         self,
         kernel: Kernel | Distance | str | None = None,
@@ -115,15 +112,11 @@ class KernelNeighbors(ClassifierMixin, KernelMachine):
             self._refuse_higher_order()
         self.diag_fit_ = np.zeros(len(self.labels_)) if self._is_distance() else self._training_diag(self.X_fit_)
 
-    def _prefers_standardized(self, samples: Samples) -> bool:
-        """Whether more training points are classified correctly by the others."""
-        raw, shares = self.kernel_, []
-        for kernel in (raw, self._standardized(samples)):
-            self.kernel_ = kernel
-            self._measure()
-            shares.append(self.leave_one_out_score())
-        self.kernel_ = raw
-        return shares[1] > shares[0]
+    def _loss_of(self, kernel: Kernel, samples: Samples) -> float:
+        """Share of training points that the others classify wrongly."""
+        self.kernel_ = kernel
+        self._measure()
+        return 1.0 - self.leave_one_out_score()
 
     def predict(self, X: ArrayLike, diag: ArrayLike | None = None) -> np.ndarray:
         """The class of each row of X, or of a matrix (m, n) of values to the training points.

@@ -17,7 +17,6 @@ from ..kernels import Kernel
 from ..solvers.margin.machines import ProjectedKernel
 from ..solvers.perceptron import Corrections, perceptron
 from .base import KernelMachine, Samples
-from .settling import METRICS
 
 
 class KernelPerceptron(ClassifierMixin, KernelMachine):
@@ -72,7 +71,6 @@ class KernelPerceptron(ClassifierMixin, KernelMachine):
     """
 
     classes_: np.ndarray
-    _metrics = METRICS
 
     def __init__(
         self,
@@ -141,15 +139,11 @@ class KernelPerceptron(ClassifierMixin, KernelMachine):
         order = self._order(len(samples.labels))
         return machine, signs, [perceptron(machine.K, y, self.max_iter, order, samples.weights) for y in signs]
 
-    def _prefers_standardized(self, samples: Samples) -> bool:
-        """Whether that takes fewer corrections: the fewer, the better the kernel suits the problem."""
-        raw, counts = self.kernel_, []
+    def _loss_of(self, kernel: Kernel, samples: Samples) -> float:
+        """Corrections: the fewer, the better the kernel suits the problem."""
+        self.kernel_ = kernel
         with threads.suited_to(len(samples.rows)):
-            for kernel in (raw, self._standardized(samples)):
-                self.kernel_ = kernel
-                counts.append(_updates(self._runs(samples)[2]))
-        self.kernel_ = raw
-        return counts[1] < counts[0]
+            return _updates(self._runs(samples)[2])
 
     def _order(self, n: int):
         if not self.shuffle:

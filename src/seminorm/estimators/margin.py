@@ -129,6 +129,11 @@ class MarginMachine(KernelMachine, ABC):
         """A number, candidates, or None for a choice along a path."""
         return None if isinstance(self.alpha, str) else np.asarray(self.alpha, dtype=float)
 
+    def _chooses_alpha(self) -> bool:
+        """Whether alpha is to be chosen, along a path or among candidates."""
+        given = self._given_alpha()
+        return given is None or given.ndim > 0
+
     def _learns(self) -> bool:
         """Whether models that learn from y are in the null space."""
         return bool(getattr(self.null_space, "joins_polynomials", False))
@@ -187,7 +192,7 @@ class MarginMachine(KernelMachine, ABC):
         if named or (self._learns() and not with_model):
             space = Polynomials(max(kernel.null_degree, 0 if free in WHOLE else -1)).fit(X)
             P = space(X)
-            if self._learns() and self._given_alpha() is None:
+            if self._learns() and self._chooses_alpha():
                 folds = [JudgingFold(fold.train, fold.test, P) for fold in self._learned(data, y)[2]]
         elif self._learns():
             model, outputs, nested = self._learned(data, y)
@@ -212,7 +217,7 @@ class MarginMachine(KernelMachine, ABC):
         if self._last_learned is None or self._last_learned[0] is not data.X:
             X, weights = data.X, data.weights
             model = clone(self.null_space).fit(X, y, weights)
-            nested = model.nested(X, y, weights) if self._given_alpha() is None else []
+            nested = model.nested(X, y, weights) if self._chooses_alpha() else []
             self._last_learned = X, (model, model.training_matrix(X, y, weights), nested)
         return self._last_learned[1]
 
@@ -225,7 +230,7 @@ class MarginMachine(KernelMachine, ABC):
 
     def _candidates(self, kernels: list[Kernel | None], data: TrainingSet, y, null_columns) -> list[Proposal]:
         found = []
-        ways = (True, False) if self._learns() and self._given_alpha() is None else (True,)  # with the model, without
+        ways = (True, False) if self._learns() and self._chooses_alpha() else (True,)  # with the model, without
         for way, kernel in product(ways, kernels):
             whole = self._candidate(kernel, "free", data, y, null_columns, way)
             for free in self._what_is_free(whole.P, data.problems):
@@ -236,7 +241,7 @@ class MarginMachine(KernelMachine, ABC):
     def _allowed(self, candidate: Proposal, data: TrainingSet) -> Proposal:
         """The candidate, or a softer one where a problem has too few points for it."""
         p, least = candidate.P.shape[1], min(len(points) for points, _ in data.problems)
-        if self.criterion == "cv" and (self._given_alpha() is None or self._given_alpha().ndim):  # type: ignore[union-attr]
+        if self.criterion == "cv" and self._chooses_alpha():
             least -= -(-least // FOLDS)
         if candidate.free == "soft" or least > p:
             return candidate

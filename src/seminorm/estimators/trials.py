@@ -248,7 +248,7 @@ class MachineTrial:
         if self.rules.criterion == "cv" and self.rules.fixed is None:
             self.chosen = [self._cross_validate(k)[:2] for k in range(len(self.problems))]
             return
-        if self.candidate.folds is not None and alphas is None:
+        if self.candidate.folds is not None and self.rules.fixed is None:
             self._judge_by_folds(near)
             return
         for k, problem in enumerate(self.problems):
@@ -263,17 +263,19 @@ class MachineTrial:
                 raise UnboundedError(f"{error} (The latter is indefinite='clip'.)") from None
 
     def _judge_by_folds(self, near: Sequence[float] | None) -> None:
-        """Alphas by cross-validation, first two decades apart, then closer; keeps the values at unseen points."""
-        rule = self.rules.rule
-        self.chosen, self._unseen = [], []
-        for k, problem in enumerate(self.problems):
-            known = near is not None and bool(np.isfinite(near[k]))
-            wide = np.array(near[k : k + 1]) if near is not None and known else rule.alphas(problem.unit)[::4]
-            alpha, path, _ = self._cross_validate(k, wide, not known)
-            close = alpha * np.logspace(-1.0, 1.0, 5)
-            alpha, path, values = self._cross_validate(k, close, False)
-            self.chosen.append((alpha, path))
-            self._unseen.append(values)
+        """Alphas by cross-validation on the candidate's folds; keeps the values at unseen points."""
+        judged = [self._judged(k, None if near is None else near[k]) for k in range(len(self.problems))]
+        self.chosen = [(alpha, path) for alpha, path, _ in judged]
+        self._unseen = [values for _, _, values in judged]
+
+    def _judged(self, k: int, near: float | None) -> tuple[float, dict, np.ndarray]:
+        """Alpha, path and values at unseen points: on given alphas, or first two decades apart, then closer."""
+        if self.rules.alphas is not None:
+            return self._cross_validate(k)
+        known = near is not None and bool(np.isfinite(near))
+        wide = np.array([near]) if known else self.rules.rule.alphas(self.problems[k].unit)[::4]
+        alpha = self._cross_validate(k, wide, not known)[0]
+        return self._cross_validate(k, alpha * np.logspace(-1.0, 1.0, 5), False)
 
     def refine(self) -> None:
         """Smaller steps around the best alpha of each problem, unless the user gave them."""

@@ -88,6 +88,11 @@ class CrossFitted(NullSpace):
         each training point those of one that has seen neither it nor the test points.
         """
         y, folds, found = np.asarray(y), self._folds(X, y), []
+        if len(folds) < 3:
+            raise ValueError(
+                f"choosing alpha beside CrossFitted needs three folds, and there are {len(folds)}: give n_folds=3 or more "
+                "and at least three points (of each class), or a number for alpha."
+            )
         for k, (train, test) in enumerate(folds):
             weights = None if sample_weight is None else sample_weight[train]
             outputs = self._outside(X, y, sample_weight, train, folds[:k] + folds[k + 1 :])
