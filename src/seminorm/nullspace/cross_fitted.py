@@ -90,8 +90,8 @@ class CrossFitted(NullSpace):
         y, folds, found = np.asarray(y), self._folds(X, y), []
         if len(folds) < 3:
             raise ValueError(
-                f"choosing alpha beside CrossFitted needs three folds, and there are {len(folds)}: give n_folds=3 or more "
-                "and at least three points (of each class), or a number for alpha."
+                f"choosing alpha beside CrossFitted needs three folds, and there are {len(folds)}: give n_folds=3 or "
+                "more and at least three points (of each class), or a number for alpha."
             )
         for k, (train, test) in enumerate(folds):
             weights = None if sample_weight is None else sample_weight[train]
