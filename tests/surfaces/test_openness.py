@@ -5,9 +5,7 @@ import pytest
 from scipy.spatial import cKDTree
 
 from seminorm.clouds.cloud import PointCloud
-from seminorm.shapes.mesh import Mesh
 from seminorm.surfaces import reconstruct
-from seminorm.surfaces.openness import clipped
 
 
 def ball(n, rng):
@@ -67,20 +65,6 @@ def test_bodies_are_closed_and_holes_are_filled_up_to_a_size(rng):
         surface.mesh(boundary="closed", max_hole=0.3)
     with pytest.raises(ValueError, match="max_hole must be a length"):
         surface.mesh(max_hole=-1.0)
-
-
-def test_clipping_cuts_along_the_line_where_values_vanish(rng):
-    x, y = np.meshgrid(np.linspace(0, 1, 21), np.linspace(0, 1, 21), indexing="ij")
-    vertices = np.column_stack([x.ravel(), y.ravel(), np.zeros(441)])
-    corner = np.arange(441).reshape(21, 21)
-    a, b, c, d = corner[:-1, :-1].ravel(), corner[1:, :-1].ravel(), corner[1:, 1:].ravel(), corner[:-1, 1:].ravel()
-    sheet = Mesh(vertices, np.concatenate([np.column_stack([a, b, c]), np.column_stack([a, c, d])]))
-    line = vertices @ [1.0, 0.3, 0.0] - 0.613
-    half = clipped(sheet, line)
-    assert (half.vertices @ [1.0, 0.3, 0.0] <= 0.613 + 0.05 * 0.06).all()
-    assert half.area == pytest.approx(0.613 - 0.15, rel=0.01)  # the mean of 0.613 - 0.3 y
-    assert len(clipped(sheet, -np.ones(441)).faces) == len(sheet.faces)
-    assert len(clipped(sheet, np.ones(441)).faces) == 0
 
 
 @pytest.mark.parametrize("oriented", [True, False])

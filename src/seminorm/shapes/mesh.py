@@ -72,7 +72,13 @@ class Mesh:
     @property
     def area(self) -> float:
         """Sum of the areas of the faces."""
-        return float(sum(0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1).sum() for a, b, c in self._corners()))
+        return float(self.face_areas.sum())
+
+    @property
+    def face_areas(self) -> np.ndarray:
+        """The area of each face."""
+        parts = [0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1) for a, b, c in self._corners()]
+        return np.concatenate(parts) if parts else np.zeros(0)
 
     @property
     def volume(self) -> float:
