@@ -6,6 +6,8 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
+from .rows import equal_rows, row_keys
+
 _CHUNK = 2**18
 _NEAR = 0.01
 _COPIES = 4
@@ -13,7 +15,7 @@ _TREE_DIMENSIONS = 12
 _BLOCK = 2**24
 _REPEATED = 1e-6  # of the extent: rows so near to each other, with the same value, are one
 _MANY = 2**16  # rows among which a part tells whether any are repeated
-_PART = 16
+_BITS = 60  # the sixteenth of keys whose other bits are zero
 _HARMLESS = 1e-3  # share of repetitions that is left alone among many rows
 
 
@@ -83,8 +85,7 @@ def repetitions(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray] |
     """Rows that are repeated, up to a millionth of the extent of each column, with the same y: the first row of each
     group, in order, and the group of every row; None if there are (nearly) none.
 
-    Groups are told apart by hash values, in time n log n at worst; among many rows a part of these values tells whether
-    there is anything to be looked for.
+    Among many rows a part of them tells whether there is anything to be looked for.
 
     Examples
     --------
@@ -93,30 +94,22 @@ def repetitions(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray] |
     >>> repetitions(np.array([[0.0], [1.0], [0.0], [2.0]]), np.array([5.0, 5.0, 5.0, 6.0]))
     (array([0, 1, 3]), array([0, 1, 0, 2]))
     """
-    keys = np.ascontiguousarray(y, dtype=np.float64).view(np.uint64) + np.uint64(1)
-    for column in X.T:
-        low, extent = float(column.min(initial=np.inf)), float(np.ptp(column)) if len(column) else 0.0
-        unit = _REPEATED * extent if extent > 0 else 1.0
-        keys = _mixed(keys ^ np.floor((column - low) / unit + 0.5).astype(np.int64).view(np.uint64))
-    if len(keys) > _MANY:
-        some = np.sort(keys[keys % np.uint64(_PART) == 0])
+    if not len(X):
+        return None
+    columns = [*(_steps(column) for column in X.T), y]
+    if len(y) > _MANY:
+        keys = row_keys(columns)
+        some = np.sort(keys[keys >> np.uint64(_BITS) == 0])  # all copies of a row have the same key
         if np.count_nonzero(some[1:] == some[:-1]) <= _HARMLESS * len(some):
             return None
-    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
-    if len(first) == len(keys):
-        return None
-    order = np.argsort(first)
-    place = np.empty(len(order), dtype=np.intp)
-    place[order] = np.arange(len(order))
-    return first[order], place[group.ravel()]
+    first, group = equal_rows(np.column_stack(columns))
+    return None if len(first) == len(y) else (first, group)
 
 
-def _mixed(keys: np.ndarray) -> np.ndarray:
-    """64-bit numbers, thoroughly mixed (the finaliser of splitmix64)."""
-    keys = keys + np.uint64(0x9E3779B97F4A7C15)
-    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return keys ^ (keys >> np.uint64(31))
+def _steps(column: np.ndarray) -> np.ndarray:
+    """Whole numbers of millionths of the extent."""
+    low, extent = float(column.min()), float(np.ptp(column))
+    return np.round((column - low) * (1.0 / (_REPEATED * extent) if extent > 0 else 0.0))
 
 
 def _near_pairs(points: np.ndarray, share: float, limit: float) -> np.ndarray:

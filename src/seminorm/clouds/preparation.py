@@ -7,6 +7,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from .._base.memory import require_memory
+from .._base.rows import equal_rows
 from .._base.threads import thread_count
 from .cloud import CloudLike, PointCloud, as_cloud
 
@@ -199,29 +200,6 @@ def remove_outliers(cloud: CloudLike, n_neighbors: int = 16, threshold: float = 
     median = np.median(distance)
     deviation = max(_MAD_TO_DEVIATION * float(np.median(np.abs(distance - median))), _LEAST_DEVIATION)
     return np.flatnonzero(distance <= median + threshold * deviation)
-
-
-def equal_rows(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Group equal rows of an array (n, k): the first row of each group, increasing, and the group of each row."""
-    bits = np.ascontiguousarray(values + 0.0)  # -0.0 becomes 0.0
-    bits = bits.view(f"u{bits.dtype.itemsize}").astype(np.uint64)
-    key = np.zeros(len(bits), dtype=np.uint64)
-    for column in bits.T:
-        key = (key ^ column) * np.uint64(0x9E3779B97F4A7C15)
-        key ^= key >> np.uint64(29)
-    order = np.argsort(key, kind="stable")
-    differs = (bits[order[1:]] != bits[order[:-1]]).any(axis=1)
-    if (differs & (key[order[1:]] == key[order[:-1]])).any():  # two rows share a key by chance: compare them in full
-        order = np.lexsort(bits.T)
-        differs = (bits[order[1:]] != bits[order[:-1]]).any(axis=1)
-    group_sorted = np.concatenate([[0], np.cumsum(differs)]) if len(bits) else np.zeros(0, dtype=np.int64)
-    first = order[np.concatenate([[True], differs])] if len(bits) else np.zeros(0, dtype=np.intp)
-    by_appearance = np.argsort(first, kind="stable")
-    rank = np.empty(len(first), dtype=np.int64)
-    rank[by_appearance] = np.arange(len(first))
-    group = np.empty(len(bits), dtype=np.int64)
-    group[order] = rank[group_sorted]
-    return first[by_appearance], group
 
 
 def _cells(points: np.ndarray, spacing: float) -> tuple[np.ndarray, int]:

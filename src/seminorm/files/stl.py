@@ -4,10 +4,10 @@ from pathlib import Path
 
 import numpy as np
 
+from .._base.rows import equal_rows
 from .._base.saving import whole_file
 from .._base.warnings import warn_user
 from ..clouds.cloud import PointCloud, unit_rows
-from ..clouds.preparation import equal_rows
 from ..shapes.mesh import Mesh
 from .columns import Content, readers
 from .errors import FileFormatError, not_a, truncated

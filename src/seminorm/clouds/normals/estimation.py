@@ -4,9 +4,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from tqdm import tqdm
 
+from ..._base.rows import equal_rows
 from ..._base.warnings import warn_user
 from ..cloud import CloudLike, PointCloud, as_cloud, unit_rows
-from ..preparation import equal_rows
 from . import orientation
 from .local_fits import Neighborhoods
 
