@@ -3,6 +3,7 @@
 #include "shapes/components.hpp"
 #include "shapes/faces.hpp"
 #include "shapes/mesh_parts.hpp"
+#include "shapes/shaping.hpp"
 #include "shapes/signs.hpp"
 #include "shapes/vertices.hpp"
 
@@ -213,6 +214,19 @@ template <class Index> void checked_thin_mesh(In<double, 2> vertices, Out<Index,
     });
 }
 
+template <class Index> i64 checked_shape_triangles(Out<double, 2> vertices, Out<Index, 2> faces, In<bool, 1> fixed,
+                                                   double wanted, double deviation, double turn, i64 largest_fan,
+                                                   i64 rounds) {
+    const i64 n = length(vertices);
+    need(vertices.shape(1) == 3 && faces.shape(1) == 3, "vertices must be (v, 3) and faces (f, 3)");
+    need_range(faces, 0, n, "faces");
+    need(length(fixed) == n, "fixed must have one entry for each vertex");
+    const ShapingLimits limits{wanted, deviation, turn, largest_fan, static_cast<int>(rounds)};
+    nb::gil_scoped_release release;
+    ShapedMesh<Index> mesh(vertices.data(), n, faces.data(), length(faces), fixed.data(), limits);
+    return mesh.improve();
+}
+
 template <class T> void bind_values(nb::module_& m) {
     m.def("sign_rows", &checked_sign_rows<T>, array("values"), array("blocks"), array("cells"), nb::arg("side"),
           nb::arg("closed"), array("rows"), "Signs of corners; with `closed` those on the border are outside.");
@@ -229,6 +243,9 @@ template <class Index> void bind_indices(nb::module_& m) {
     m.def("thin_mesh", &checked_thin_mesh<Index>, array("vertices"), array("faces"), array("starts"),
           nb::arg("deviation"), nb::arg("longest"), nb::arg("quality"), nb::arg("turn"), nb::arg("largest_fan"),
           nb::arg("rounds"), array("gone"), "Move vertices onto neighbours where the mesh is flat, part by part.");
+    m.def("shape_triangles", &checked_shape_triangles<Index>, array("vertices"), array("faces"), array("fixed"),
+          nb::arg("wanted"), nb::arg("deviation"), nb::arg("turn"), nb::arg("largest_fan"), nb::arg("rounds"),
+          "Flip edges and slide vertices of badly shaped triangles; returns how many changed.");
     m.def("connected_labels", &checked_connected_labels<Index, i32>, array("faces"), array("labels"));
     m.def("connected_labels", &checked_connected_labels<Index, i64>, array("faces"), array("labels"),
           "Number the components in the order of their first vertices; returns how many there are.");

@@ -10,7 +10,7 @@ from scipy.spatial import cKDTree
 from seminorm.files import read_mesh
 from seminorm.shapes.attributes import NAMES, Neighborhood
 from seminorm.shapes.extraction.marching import component_labels
-from seminorm.shapes.extraction.trimming import _near, components_with_data, trimmed_faces
+from seminorm.shapes.extraction.trimming import components_with_data, near_cells, trimmed_faces
 from seminorm.shapes.meshing import mesh_implicit
 from seminorm.shapes.primitives import Plane, Sphere, Torus
 from seminorm.surfaces import FitModel, Surface, reconstruct
@@ -156,11 +156,29 @@ def test_mesh_is_thinned_where_the_surface_is_flat():
         surface.mesh(deviation=-1.0)
 
 
+def test_triangles_are_well_shaped():
+    surface = ball()
+
+    def angles(mesh):
+        p = mesh.vertices[mesh.faces]
+        along = np.roll(p, -1, axis=1) - p
+        along /= np.linalg.norm(along, axis=2, keepdims=True)
+        return np.degrees(np.arccos(-(along * np.roll(along, 1, axis=1)).sum(axis=2))).min(axis=1)
+
+    standard, quality = surface.mesh(), surface.mesh(method="quality")
+    assert np.mean(angles(standard) < 10) < 0.01
+    assert np.mean(angles(quality) < 30) < 0.02 and angles(quality).min() > 15
+    assert quality.is_watertight and quality.genus == 0
+    assert np.abs(np.linalg.norm(quality.vertices, axis=1) - 1).max() < 2e-3
+    with pytest.raises(ValueError, match="method must be one of 'standard', 'quality'"):
+        surface.mesh(method="best")
+
+
 def test_triangles_with_attributes_are_no_wider_than_the_data():
     surface = dome()
     mesh = surface.mesh(deviation=0.05, attributes="distance")
     p = mesh.vertices[mesh.faces]
-    longest = max(surface._data.typical, surface.resolution)
+    longest = max(surface.data.typical, surface.resolution)
     assert np.linalg.norm(p - np.roll(p, 1, axis=1), axis=2).max() <= 1.3 * longest  # refined after
 
 
@@ -169,7 +187,7 @@ def test_trim_is_the_largest_distance_to_the_data(trim):
     surface = dome()
     mesh = surface.mesh(boundary="open", trim=trim)
     distance, _ = cKDTree(surface.points).query(mesh.vertices)
-    assert 0.5 * trim < distance.max() <= trim
+    assert 0.5 * trim < distance.max() <= 1.001 * trim  # faces are kept or dropped before they are refined
     assert boundary_loops(mesh) == 1
 
 
@@ -268,11 +286,11 @@ def test_large_component_needs_data_too():
 
 def test_near_agrees_with_distances(rng):
     X, others = rng.uniform(0, 10, (2000, 3)), rng.uniform(2, 5, (40, 3))
-    near = _near(X, others, 0.5)
+    near = near_cells(X, others, 0.5)
     distance, _ = cKDTree(others).query(X, p=np.inf)
     assert near[distance <= 0.5].all()
     assert not near[distance > 1.0].any()
-    assert not _near(X, others[:0], 0.5).any()
+    assert not near_cells(X, others[:0], 0.5).any()
 
 
 # -- what is told at the vertices ------------------------------------------------------------------------------------

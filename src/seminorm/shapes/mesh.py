@@ -15,7 +15,7 @@ from .._base.extras import require
 from .._base.formats import all_formats
 from .._base.warnings import warn_user
 from ..clouds.cloud import as_attributes, as_colors, as_triples, bounds_of, unit_rows
-from .extraction.thinning import thinned
+from .extraction.thinning import QUALITY, thinned
 
 _CHUNK_FACES = 2**19
 _FINEST, _COARSEST = 1e-6, 0.05  # deviations that are tried, in diagonals
@@ -163,17 +163,20 @@ class Mesh:
             {name: values[used] for name, values in self.attributes.items()},
         )
 
-    def thinned(self, deviation: float, longest: float = np.inf) -> "Mesh":
+    def thinned(self, deviation: float, longest: float = np.inf, quality: float = QUALITY) -> "Mesh":
         """The mesh with fewer vertices where it is flat; those that stay keep their places, normals and attributes.
 
-        ``deviation`` is about how far the new triangles may lie from the old ones, ``longest`` the length of new edges.
+        ``deviation`` is about how far the new triangles may lie from the old ones, ``longest`` the length of new edges,
+        ``quality`` the least 4 sqrt(3) area / (sum of the squared sides) of new triangles: 1 if they are equilateral.
         Topology does not change, and borders stay as they are.
         """
         if not (np.isfinite(deviation) and deviation >= 0):
             raise ValueError(f"deviation must be a length, 0 or more, got {deviation!r}.")
         if not longest > 0:
             raise ValueError(f"longest must be a positive length, got {longest!r}.")
-        rows, faces = thinned(self.vertices, self.faces, float(deviation), float(longest))
+        if not 0 <= quality <= 1:
+            raise ValueError(f"quality must be a number from 0 to 1, got {quality!r}.")
+        rows, faces = thinned(self.vertices, self.faces, float(deviation), float(longest), float(quality))
         return Mesh(
             self.vertices[rows],
             faces,

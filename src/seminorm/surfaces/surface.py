@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cached_property
 from os import PathLike
@@ -16,36 +16,16 @@ import numpy as np
 from .. import functions  # its names are imported when they are used: expansions need much that surfaces do not
 from .._base.saving import load_npz, save_npz
 from ..clouds.cloud import as_attributes, as_colors
-from ..fields.field import Field, sample_blocks
+from ..fields.field import Field
 from ..fields.tree import Tree
 from ..shapes import attributes as measures
-from ..shapes.attributes import Neighborhood, check_names, distance_and_spacing
-from ..shapes.extraction.marching import component_labels, extract
-from ..shapes.extraction.trimming import components_with_data, smoothed
+from ..shapes.attributes import Neighborhood, check_names
 from ..shapes.implicit import Implicit
 from ..shapes.mesh import Mesh
-from .boundaries import (
-    BORDER,
-    SMOOTHING,
-    box_around,
-    check_boundary,
-    check_deviation,
-    check_hole,
-    check_resolution,
-    default_trim,
-    trimmed,
-)
+from .boundaries import BORDER, box_around
 from .carried import Carried, carry
-from .openness import looks_closed, opened
+from .meshing import MeshPlan, SurfaceMesher
 from .uncertainty import FitModel, place_deviation
-
-_BLOCK = 8
-_MESH_DEPTH = 6  # of the coarsest mesh, by default: a smooth surface has few coefficients, and is still round
-_OF_HELD_OUT = 0.2  # how far triangles may lie from the surface, of the mean distance of held-out points,
-_OF_CELL = (0.01, 0.1)  # but at least and at most, of a cell of the mesh
-_WIDE_BORDER = 0.25  # of the longest side: box in which it is decided whether a surface is open
-_FAR = 2.0  # of the longest side: how far an exact function is extrapolated
-_BOUNDARIES = ("auto", "closed", "open", "extrapolate")
 
 
 class Surface(Implicit):
@@ -130,7 +110,8 @@ class Surface(Implicit):
         return (values, gradients) if order == 1 else (values, gradients, self.field.hessian(X))
 
     @cached_property
-    def _data(self) -> Neighborhood:
+    def data(self) -> Neighborhood:
+        """The points, to ask for neighbours."""
         return Neighborhood(self.points)
 
     @property
@@ -159,7 +140,7 @@ class Surface(Implicit):
             raise ValueError(f"no attribute {name!r} is attached; there are: {', '.join(self._attached) or 'none'}.")
         X = self._points(X)
         carried = self._carried(name)
-        return carried(X) if isinstance(carried, Carried) else carried[self._data.nearest(X)[1]]
+        return carried(X) if isinstance(carried, Carried) else carried[self.data.nearest(X)[1]]
 
     def _carried(self, name: str) -> np.ndarray | Carried:
         values = self._attached[name]
@@ -177,6 +158,7 @@ class Surface(Implicit):
         trim_quantile: float | None = None,
         max_hole: float | None = None,
         target_faces: int | None = None,
+        method: str = "standard",
         keep_unsupported: bool = False,
         attributes=(),
         refine: int = 1,
@@ -212,6 +194,8 @@ class Surface(Implicit):
             For ``boundary="auto"``: holes wider than this stay open; by default all are filled.
         target_faces : int, optional
             The most faces that the mesh may have, see :meth:`seminorm.shapes.Mesh.simplified`.
+        method : "standard" or "quality"
+            "quality" makes triangles that are nearly equilateral, as simulations want them, in some more time.
         keep_unsupported : bool
             Keep components that have hardly any data of their own: bubbles made of noise.
         attributes : str or sequence of str
@@ -232,98 +216,22 @@ class Surface(Implicit):
         Mesh
         """
         names = check_names(attributes)
-        check_boundary(boundary, _BOUNDARIES, trim, trim_quantile)
-        check_resolution(resolution)
-        check_deviation(deviation)
-        check_hole(max_hole, boundary)
-
-        def reduced(mesh: Mesh) -> Mesh:
-            if not keep_unsupported:
-                mesh = self._supported(mesh)
-            return self._thinned(mesh, self._deviation(resolution) if deviation is None else deviation, bool(names))
-
-        if boundary == "open":  # places of the vertices decide, so they are refined before
-            mesh = self._extracted(resolution, boundary, None, refine, verbose)
-            mesh = reduced(self._trimmed(mesh, trim, trim_quantile))
-        else:
-            mesh = self._extracted(resolution, boundary, reduced, refine, verbose)
-            if boundary == "auto" and len(mesh.faces) and not (max_hole is None and looks_closed(mesh, self._data)):
-                box = box_around(self.points, _WIDE_BORDER)  # room for what is round to come back
-                whole = self._extracted(resolution, boundary, None, refine, verbose, box)
-                cut = opened(whole, self._data, box, max_hole)
-                mesh = reduced(whole if cut is None else cut)
+        plan = MeshPlan(
+            resolution, deviation, boundary, trim, trim_quantile, max_hole, method, keep_unsupported, refine, verbose
+        )
+        mesh = SurfaceMesher(self, plan, carries=bool(names or self._attached)).mesh()
         mesh = mesh if target_faces is None else mesh.simplified(target_faces)
         columns = {name: self.attribute(name, mesh.vertices) for name in self._attached if name not in names}
         columns.update((name, self._measured(name, mesh.vertices)) for name in names)
         return Mesh(mesh.vertices, mesh.faces, mesh.normals, columns) if columns else mesh
 
-    def _extracted(
-        self,
-        resolution: float | None,
-        boundary: str,
-        reduced: Callable | None,
-        refine: int,
-        verbose: bool,
-        bounds: Any = None,
-    ) -> Mesh:
-        options: dict[str, Any] = {"seeds": self.points, "refine": refine, "verbose": verbose}
-        if reduced is not None:
-            options["reduce"] = lambda vertices, faces: reduced(Mesh(vertices, faces))
-        options["closed"] = boundary in ("auto", "closed")
-        bounds = self.bounds if bounds is None else bounds
-        if boundary == "extrapolate":
-            bounds = box_around(self.points, _FAR) if self._grid is None else self._grid.bounds
-        if self._grid is None:
-            return Mesh(*extract(self, bounds, resolution or self.resolution / 2, **options))
-        if resolution is not None and resolution > self.resolution * (1 + 1e-9):
-            return Mesh(*extract(self, bounds, resolution, **options))
-        finer = max(1, _MESH_DEPTH - self._grid.depth)
-        if resolution is not None:
-            finer = max(int(np.ceil(np.log2(self.resolution / resolution) - 1e-9)), 0)
-        sampler = _BlockSampler(self._grid, self._grid.depth + finer, bounds)
-        return Mesh(*extract(sampler, sampler.bounds, sampler.spacing, side=_BLOCK, batch=4096, **options))
-
-    def _deviation(self, resolution: float | None) -> float:
-        """How far the triangles of a mesh may lie from the surface, by default."""
-        if resolution is not None:
-            return 0.0
-        trials = self.details.get("trials") or [{"score": 0.0, "distance": 0.0}]
-        held_out = min(trials, key=lambda trial: trial["score"])["distance"]
-        least, most = (share * self.resolution / 2 for share in _OF_CELL)
-        return min(max(_OF_HELD_OUT * float(held_out), least), most)
-
-    def _thinned(self, mesh: Mesh, deviation: float, measured: bool) -> Mesh:
-        if deviation == 0:
-            return mesh
-        longest = np.inf
-        if measured or self._attached:
-            longest = max(self._data.typical, self.resolution)
-        return mesh.thinned(deviation, longest)
-
-    def _supported(self, mesh: Mesh) -> Mesh:
-        """The components that data support."""
-        labels = component_labels(mesh.faces, len(mesh.vertices))
-        if labels.max(initial=0) == 0:
-            return mesh
-        supported = components_with_data(labels, mesh.vertices, mesh.faces, self.points, self.resolution)
-        return mesh if supported.all() else mesh.keep(supported[labels[mesh.faces[:, 0]]])
-
-    def _trimmed(self, mesh: Mesh, trim: float | None, quantile: float | None) -> Mesh:
-        """What lies near the data."""
-        distance, spacing = distance_and_spacing(self._data, mesh.vertices)
-        limit = np.full(len(distance), trim) if trim is not None else default_trim(mesh, spacing, self.resolution)
-        if quantile is None:
-            return trimmed(mesh, distance, limit)
-        density = smoothed(self._data.density(mesh.vertices), mesh.faces, SMOOTHING)
-        return trimmed(mesh, distance, limit, density < np.quantile(density, quantile))
-
     def _measured(self, name: str, X: np.ndarray) -> np.ndarray:
         if name == "distance":
-            return self._data.nearest(X)[0]
+            return self.data.nearest(X)[0]
         if name == "density":
-            return self._data.density(X)
+            return self.data.density(X)
         if name == "filled":
-            return measures.filled(self._data, X)
+            return measures.filled(self.data, X)
         if name == "curvature":
             return measures.mean_curvature(self, X)
         if name == "gradient_length":
@@ -335,7 +243,7 @@ class Surface(Implicit):
                 "the uncertainty needs to know the fit: give the surface a model with its order, smoothness and "
                 "tolerance, as reconstruct does."
             )
-        return place_deviation(self._grid, self.points, self.normals, self.model, X, self._data)
+        return place_deviation(self._grid, self.points, self.normals, self.model, X, self.data)
 
     def save(self, path: str | PathLike[str], **options) -> Path:
         """Write the mesh, with the options of :meth:`mesh`, or the function and all that is attached; the path's ending
@@ -374,33 +282,6 @@ class Surface(Implicit):
         except zipfile.BadZipFile as error:
             raise ValueError(f"{path} is damaged: {error}") from error
         return surface
-
-
-class _BlockSampler:
-    """A field as the extraction wants it: on blocks of the grid of a level."""
-
-    def __init__(self, field: Field, level: int, bounds):
-        self.field, self.level = field, level
-        box = field.tree.box
-        self.spacing = box.spacing / 2.0**level * box.scale[0]
-        width = _BLOCK * self.spacing
-        low, high = ((corner - box.low) / width for corner in bounds)
-        self._first = np.maximum(np.floor(low + 1e-9), 0).astype(np.int64)
-        # whole blocks within the box
-        last = np.minimum(np.floor(high - 1e-9).astype(np.int64) + 1, np.maximum(box.cells * 2**level // _BLOCK, 1))
-        self.bounds = box.low + self._first * width, box.low + last * width
-
-    def __call__(self, X):
-        return self.field(X)
-
-    def gradient(self, X):
-        return self.field.jet(X)[1]
-
-    def jet(self, X, order):
-        return self.field.jet(X)
-
-    def sample_blocks(self, blocks, side, origin, spacing):
-        return sample_blocks(self.field, self.level, blocks + self._first)
 
 
 def _carried_content(carried: np.ndarray | Carried) -> dict | np.ndarray:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from tqdm import tqdm
 
 from ... import _native
+from .shaping import Shaping
 from .walking import BlockGrid, Sampler, Walk, mesh_blocks
 
 _BATCH_BLOCKS = 512
@@ -39,6 +40,7 @@ def extract(
     refine: int = 2,
     closed: bool = True,
     reduce: Callable[[np.ndarray, np.ndarray], Any] | None = None,
+    shaping: Shaping | None = None,
     side: int = 16,
     scan: int = 4,
     batch: int = _BATCH_BLOCKS,
@@ -63,6 +65,8 @@ def extract(
         Close the surface at the border of the box with a cap, bevelled by at most a cell at its rim.
     reduce : callable, optional
         Takes vertices and faces before the vertices are refined, and returns a mesh of those that are to stay.
+    shaping : Shaping, optional
+        How badly shaped triangles are improved before the vertices are refined.
     side, scan : int
         Cells along a block, 2 to 16, and between the points tried without seeds; the first is a multiple.
     batch : int
@@ -116,10 +120,15 @@ def extract(
     limits = low, low + cells * spacing
     border = (vertices == limits[0]).astype(np.int8) * -1 + (vertices == limits[1])
     normals = np.empty_like(vertices)
-    for begin in tqdm(range(0, len(vertices), _CHUNK_POINTS), desc="refining", disable=not verbose, leave=False):
-        part = slice(begin, begin + _CHUNK_POINTS)
-        _polish(function, vertices[part], border[part], limits, spacing / 2, refine, closed)
-        normals[part] = _unit_normals(function, vertices[part], border[part], closed)
+    passes = 1 if shaping is None else shaping.passes
+    for number in range(passes):
+        if shaping is not None:
+            vertices, faces = shaping(vertices, faces, border.any(axis=1))
+        for begin in tqdm(range(0, len(vertices), _CHUNK_POINTS), desc="refining", disable=not verbose, leave=False):
+            part = slice(begin, begin + _CHUNK_POINTS)
+            _polish(function, vertices[part], border[part], limits, spacing / 2, refine, closed)
+            if number == passes - 1:
+                normals[part] = _unit_normals(function, vertices[part], border[part], closed)
     _fill_normals(vertices, faces, normals)
     return Extraction(vertices, faces, normals)
 

@@ -9,19 +9,19 @@ import numpy as np
 from ... import _native
 
 _PART = 2**15  # vertices that are worked on at a time: vertices near the border of a part wait for the second pass
-_QUALITY = 0.4  # least of new triangles, 4 sqrt(3) area / (sum of the squared sides)
+QUALITY = 0.4  # least of new triangles, 4 sqrt(3) area / (sum of the squared sides)
 _TURN = 0.6  # least cosine of the angle by which a triangle turns
 _LARGEST_FAN = 10
 _ROUNDS = 24
 
 
 def thinned(
-    vertices: np.ndarray, faces: np.ndarray, deviation: float, longest: float = np.inf
+    vertices: np.ndarray, faces: np.ndarray, deviation: float, longest: float = np.inf, quality: float = QUALITY
 ) -> tuple[np.ndarray, np.ndarray]:
     """Which vertices stay, ascending, and the faces between them, numbered among those that stay.
 
     ``deviation`` is the root of the mean squared distance by which a vertex may miss the planes of the triangles it
-    stands for, ``longest`` the longest edge of new triangles.
+    stands for, ``longest`` the longest edge of new triangles, ``quality`` their least one.
     """
     faces = faces.copy()
     vertices = np.ascontiguousarray(vertices, dtype=float)
@@ -29,7 +29,7 @@ def thinned(
     for shifted in (False, True):
         gone = np.empty(len(vertices), dtype=np.bool_)
         starts = _starts(len(vertices), shifted)
-        limits = deviation, longest, _QUALITY, _TURN, _LARGEST_FAN, _ROUNDS
+        limits = deviation, longest, quality, _TURN, _LARGEST_FAN, _ROUNDS
         _native.thin_mesh(vertices, faces, starts, *limits, gone)
         number = np.cumsum(~gone, dtype=faces.dtype) - 1
         faces = number[faces[faces[:, 0] >= 0]]

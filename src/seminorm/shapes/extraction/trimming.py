@@ -83,16 +83,16 @@ def _covered_share(components, labels, vertices: np.ndarray, points: np.ndarray,
     """Of vertices evenly chosen from each component, the share with data nearby."""
     of_each = (np.flatnonzero(labels == component) for component in components)
     looks = [rows[:: max(len(rows) // _LOOKS, 1)] for rows in of_each]
-    near = _near(vertices[np.concatenate(looks)], points, reach)
+    near = near_cells(vertices[np.concatenate(looks)], points, reach)
     return np.array([part.mean() for part in np.split(near, np.cumsum([len(rows) for rows in looks])[:-1])])
 
 
 def _own_points(chosen, labels, vertices: np.ndarray, points: np.ndarray, reach: float) -> np.ndarray:
     """Number of data points within reach of each chosen component and nearer to it than to others."""
-    candidates = points[_near(points, vertices[chosen[labels]], reach)]
+    candidates = points[near_cells(points, vertices[chosen[labels]], reach)]
     stride = -(-len(candidates) // _CANDIDATES) or 1
     candidates = candidates[::stride]
-    rivals = np.flatnonzero(_near(vertices, candidates, reach))
+    rivals = np.flatnonzero(near_cells(vertices, candidates, reach))
     if not len(rivals):
         return np.zeros(len(chosen), dtype=np.int64)
     tree = cKDTree(vertices[rivals], balanced_tree=False, compact_nodes=False)
@@ -100,7 +100,7 @@ def _own_points(chosen, labels, vertices: np.ndarray, points: np.ndarray, reach:
     return stride * np.bincount(labels[rivals[nearest[np.isfinite(distance)]]], minlength=len(chosen))
 
 
-def _near(X: np.ndarray, others: np.ndarray, width: float) -> np.ndarray:
+def near_cells(X: np.ndarray, others: np.ndarray, width: float) -> np.ndarray:
     """Which X lie in a cell of a grid that holds one of the others, or next to one: within one to two widths."""
     result = np.zeros(len(X), dtype=bool)
     if not len(others):
