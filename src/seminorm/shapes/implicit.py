@@ -57,6 +57,8 @@ class Implicit:
         Length below which the shape has no detail, where it is known.
     lipschitz : float or None
         Known bound on the gradient: |f| / lipschitz is then a safe distance from the surface.
+    exact : pair of bool
+        Whether |f| is the distance to the surface, inside and outside.
     thread_safe : bool
         Whether several threads may evaluate the shape at once.
 
@@ -77,6 +79,7 @@ class Implicit:
     bounds: Bounds | None = None
     resolution: float | None = None
     lipschitz: float | None = None
+    exact: tuple[bool, bool] = (False, False)
     thread_safe: bool = True
 
     def _jet(self, X: np.ndarray, order: int) -> tuple[np.ndarray, ...]:
@@ -164,8 +167,11 @@ class Implicit:
         rows where the projection fails.
         """
         X = self._points(X)
-        tol = 1e-6 * self.extent() if tol is None else tol
-        foot = self.project(X)
+        return self._slid(X, self.project(X), max_iter, 1e-6 * self.extent() if tol is None else tol)
+
+    def _slid(self, X: np.ndarray, foot: np.ndarray, max_iter: int, tol: float) -> np.ndarray:
+        """Points ``foot`` of the surface moved along it, towards those nearest to X; NaN stays."""
+        foot = foot.copy()
         share = np.ones(len(X))
         rows = np.flatnonzero(np.isfinite(foot).all(axis=1))
         for _ in range(max_iter):
@@ -176,7 +182,7 @@ class Implicit:
             rows, slide, gap = rows[moving], slide[moving], gap[moving]
             if len(rows) == 0:
                 break
-            trial = self.project(foot[rows] + share[rows, None] * slide)
+            trial = self.project(foot[rows] + share[rows, None] * slide, tol=min(tol, 1e-6 * self.extent()) or None)
             nearer = np.linalg.norm(X[rows] - trial, axis=1) < np.linalg.norm(gap, axis=1)
             foot[rows[nearer]] = trial[nearer]
             share[rows[~nearer]] *= 0.5
@@ -235,8 +241,24 @@ class Implicit:
         return OPERATIONS["complement"](self)
 
     def offset(self, distance: float) -> Implicit:
-        """f - distance: the surface moves outwards by distance / |gradient|, to first order, for positive distances."""
+        """The shape grown by a distance, or shrunk by a negative one.
+
+        The distance is that to the nearest point of the surface. Where f is not known to be it (:attr:`exact`), the
+        surface is meshed first, when values are first asked for; then f matters only near its zeros.
+        """
         return OPERATIONS["offset"](self, distance)
+
+    def level(self, value: float) -> Implicit:
+        """f - value: the surface on which f has a value; an offset only where f is a distance."""
+        return OPERATIONS["level"](self, value)
+
+    def surface_points(self) -> np.ndarray:
+        """Many points on the surface (n, d), about half a :attr:`resolution` apart, or a 256th of the diagonal."""
+        return OPERATIONS["surface_points"](self)  # type: ignore[return-value]
+
+    def seeds(self) -> np.ndarray | None:
+        """Points near the surface, if the shape knows them: from there it is meshed faster."""
+        return None
 
     def translate(self, vector: ArrayLike) -> Implicit:
         """The shape moved by a vector."""

@@ -247,7 +247,7 @@ class Mesh:
         return mesh
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the mesh in the format of the path's ending: ply, obj, stl, off, glb, or html (a page to turn it)."""
+        """Write the mesh by the ending: ply, obj, stl, off, 3mf, glb, gltf, or html (a page to turn it)."""
         return all_formats.write("write_mesh", path, self)
 
     def _colors8(self) -> np.ndarray | None:

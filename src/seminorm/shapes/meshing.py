@@ -81,4 +81,5 @@ def mesh_implicit(
         raise ValueError(f"resolution must be a positive length, got {resolution!r}.")
     if bounds is None:
         low, high = low - _BORDER * resolution, high + _BORDER * resolution
-    return Mesh(*extract(shape, (low, high), resolution, closed=closed, refine=refine, verbose=verbose))
+    options = {"closed": closed, "refine": refine, "verbose": verbose}
+    return Mesh(*extract(shape, (low, high), resolution, seeds=shape.seeds(), **options))

@@ -9,6 +9,7 @@ from .meshing import as_bounds
 
 class _Primitive(Implicit):
     lipschitz = 1.0
+    exact = True, True
 
     def __repr__(self) -> str:
         parameters = (f"{name}={np.asarray(getattr(self, name)).tolist()}" for name in self.names)

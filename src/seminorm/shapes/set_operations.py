@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from .implicit import OPERATIONS, Implicit, as_implicit
 from .meshing import Bounds
+from .offsetting import TrueOffset, points_of_curve
 
 
 def _box_around(first: Bounds | None, second: Bounds | None) -> Bounds | None:
@@ -83,12 +84,22 @@ class Union(_Extreme):
 
     sign = 1.0
 
+    @property
+    def exact(self) -> tuple[bool, bool]:  # type: ignore[override]
+        """Outside the nearer shape is that of the smaller function; inside, the seam may be nearer."""
+        return False, self.first.exact[1] and self.second.exact[1]
+
 
 class Intersection(_Extreme):
     """``a & b``: max(f, g)."""
 
     sign = -1.0
     _box = staticmethod(_box_within)
+
+    @property
+    def exact(self) -> tuple[bool, bool]:  # type: ignore[override]
+        """Inside; outside, an edge may be nearer."""
+        return self.first.exact[0] and self.second.exact[0], False
 
 
 class _Changed(Implicit):
@@ -97,11 +108,15 @@ class _Changed(Implicit):
     def __init__(self, shape: Implicit):
         self.shape = shape
         self.dimension, self.thread_safe = shape.dimension, shape.thread_safe
-        self.resolution, self.lipschitz = shape.resolution, shape.lipschitz
+        self.resolution, self.lipschitz, self.exact = shape.resolution, shape.lipschitz, shape.exact
 
 
 class Complement(_Changed):
     """``~a``: -f."""
+
+    def __init__(self, shape: Implicit):
+        super().__init__(shape)
+        self.exact = shape.exact[::-1]
 
     def __repr__(self) -> str:
         return f"~{self.shape!r}"
@@ -110,20 +125,36 @@ class Complement(_Changed):
         return tuple(-part for part in self.shape._jet(X, order))
 
 
-class Offset(_Changed):
-    """f - distance; see :meth:`Implicit.offset`."""
+class Level(_Changed):
+    """f - value; see :meth:`Implicit.level`."""
 
-    def __init__(self, shape: Implicit, distance: float):
+    def __init__(self, shape: Implicit, value: float):
         super().__init__(shape)
-        self.amount = float(distance)
+        self.amount = float(value)
         self.bounds = _grown(shape.bounds, self.amount)
+        self.exact = shape.exact[0] and self.amount <= 0, shape.exact[1] and self.amount >= 0
 
     def __repr__(self) -> str:
-        return f"{self.shape!r}.offset({self.amount:g})"
+        return f"{self.shape!r}.level({self.amount:g})"
 
     def _jet(self, X: np.ndarray, order: int) -> tuple[np.ndarray, ...]:
         value, *derivatives = self.shape._jet(X, order)
         return value - self.amount, *derivatives
+
+
+def _offset(shape: Implicit, distance: float) -> Implicit:
+    """The level of a function that is the distance on the side that matters; else the distance is measured."""
+    distance = float(distance)
+    if not np.isfinite(distance):
+        raise ValueError(f"distance must be finite, got {distance}.")
+    if distance == 0.0 or shape.exact[distance > 0]:
+        return Level(shape, distance)
+    return TrueOffset(shape, distance, _grown(shape.bounds, distance))
+
+
+def _surface_points(shape: Implicit) -> np.ndarray:
+    """Vertices of a fine mesh; in the plane, points of the curve."""
+    return points_of_curve(shape) if shape.dimension == 2 else shape.mesh(closed=False).vertices
 
 
 class Moved(_Changed):
@@ -193,6 +224,10 @@ class Meeting(_Pair):
     def _jet(self, X: np.ndarray, order: int) -> tuple[np.ndarray, ...]:
         jets = (_absolute(shape._jet(X, order)) for shape in (self.first, self.second))
         return tuple(a + b for a, b in zip(*jets, strict=True))
+
+    def offset(self, distance: float) -> Implicit:
+        """|f| + |g| - distance, a tube: there is no inside from which distances could be measured."""
+        return Level(self, distance)
 
     def _project(self, X: np.ndarray, max_iter: int, tol: float) -> np.ndarray:
         """Newton steps of least length for the two equations f = 0, g = 0, as |f| + |g| has a kink at its zeros."""
@@ -323,4 +358,5 @@ def _absolute(jet: tuple[np.ndarray, ...]) -> list[np.ndarray]:
     return [part * sign.reshape((-1,) + (1,) * (part.ndim - 1)) for part in jet]
 
 
-OPERATIONS.update(union=Union, intersection=Intersection, complement=Complement, offset=Offset, motion=Moved)
+OPERATIONS.update(union=Union, intersection=Intersection, complement=Complement, motion=Moved)
+OPERATIONS.update(offset=_offset, level=Level, surface_points=_surface_points)  # type: ignore[dict-item]

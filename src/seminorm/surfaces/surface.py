@@ -114,6 +114,10 @@ class Surface(Implicit):
         """The points, to ask for neighbours."""
         return Neighborhood(self.points)
 
+    def surface_points(self) -> np.ndarray:
+        """Many points on the surface (n, 3), as far as the function is known."""
+        return self.mesh(deviation=0.0, boundary="extrapolate").vertices
+
     @property
     def attached(self) -> tuple[str, ...]:
         """Names of the attributes of the data that the surface carries."""
