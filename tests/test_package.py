@@ -300,6 +300,7 @@ def test_extras_are_declared():
         "plot",
         "surface",
         "las",
+        "e57",
         "viewers",
         "grid",
         "distributed",

@@ -1,5 +1,6 @@
 """Files of points and meshes: round trips, hand-written files of every variant, damaged files, trimesh as oracle."""
 
+import base64
 import json
 import struct
 import sys
@@ -15,7 +16,7 @@ from seminorm.shapes.mesh import Mesh
 
 FAR = np.array([431234.567, 5412345.678, 812.3])
 MESH_ENDINGS = ("ply", "obj", "stl", "off")
-POINT_ENDINGS = ("ply", "xyz", "txt", "npz")
+POINT_ENDINGS = ("ply", "pcd", "xyz", "txt", "npz")
 SQUARE = np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]])
 
 
@@ -251,6 +252,30 @@ def test_attributes_keep_their_type_in_ply(tmp_path):
             write_points(tmp_path / "b.ply", PointCloud(SQUARE, attributes={name: np.arange(4)}))
 
 
+def test_attributes_keep_their_type_in_pcd(tmp_path):
+    kinds = ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8")
+    cloud = PointCloud(SQUARE, attributes={kind: np.arange(4).astype(kind) for kind in kinds})
+    found = read_points(write_points(tmp_path / "a.pcd", cloud)).attributes
+    assert {name: values.dtype.str[1:] for name, values in found.items()} == {kind: kind for kind in kinds}
+    odd = {"flag": np.arange(4) > 1, "half": np.arange(4).astype("f2"), "big end": np.arange(4).astype(">i4")}
+    found = read_points(write_points(tmp_path / "a.pcd", PointCloud(SQUARE, attributes=odd))).attributes
+    assert list(found) == ["flag", "half", "big_end"]
+    for values, wanted in zip(found.values(), odd.values(), strict=True):
+        np.testing.assert_array_equal(values, wanted)
+    for name in ("x", "größe", "_", ""):
+        with pytest.raises(ValueError, match="cannot be written to a PCD file"):
+            write_points(tmp_path / "b.pcd", PointCloud(SQUARE, attributes={name: np.arange(4)}))
+    with pytest.raises(ValueError, match=r"attribute 'name' .* it holds <U1, not numbers"):
+        write_points(tmp_path / "b.pcd", PointCloud(SQUARE, attributes={"name": np.array(list("abcd"))}))
+
+
+def test_single_precision_pcd(cloud, tmp_path):
+    small, large = (write_points(tmp_path / f"{single}.pcd", cloud, single=single) for single in (True, False))
+    assert small.stat().st_size < large.stat().st_size
+    np.testing.assert_array_equal(read_points(small).points, cloud.points.astype(np.float32))
+    assert b"SIZE 4 4 4 4 " in small.read_bytes() and b"SIZE 8 8 8 4 " in large.read_bytes()
+
+
 @pytest.mark.parametrize("ending", ["ply", "obj", "off"])
 def test_meshes_survive_a_round_trip(ending, tmp_path):
     mesh = torus()
@@ -284,7 +309,7 @@ def test_stl_merges_vertices_and_warns_of_lost_digits(tmp_path, recwarn):
         Mesh(mesh.vertices + FAR, mesh.faces).save(tmp_path / "far.stl")
 
 
-@pytest.mark.parametrize("ending", [*MESH_ENDINGS, "glb"])
+@pytest.mark.parametrize("ending", [*MESH_ENDINGS, "glb", "gltf"])
 def test_trimesh_reads_what_we_write(ending, tmp_path):
     trimesh = pytest.importorskip("trimesh")
     mesh = torus()
@@ -343,6 +368,20 @@ def test_glb_carries_a_large_offset_normals_and_colors(tmp_path):
         mesh.attributes["colors"],
         atol=1e-4,
     )
+
+
+def test_gltf_holds_what_glb_holds(tmp_path):
+    mesh = torus()
+    text = json.loads(mesh.save(tmp_path / "a.GLTF").read_text())
+    data = mesh.save(tmp_path / "a.glb").read_bytes()
+    length = int.from_bytes(data[12:16], "little")
+    kind, _, packed = text["buffers"][0].pop("uri").partition(";base64,")
+    assert kind == "data:application/octet-stream"
+    assert base64.b64decode(packed) == data[28 + length :]
+    assert text == json.loads(data[20 : 20 + length])
+    for ending in ("glb", "gltf"):
+        with pytest.raises(ValueError, match=f"a {ending.upper()} file needs at least one face"):
+            Mesh(SQUARE, np.zeros((0, 3), int)).save(tmp_path / f"b.{ending}")
 
 
 # ---- hand-written files
@@ -751,7 +790,10 @@ def test_describe_points(cloud, tmp_path):
 # ---- damaged files
 
 
-ALL_ENDINGS = ["ply", "xyz", "txt", "pts", "pwn", "pcd", "obj", "stl", "off", "npz", "npy", "las", "laz"]
+ALL_ENDINGS = [
+    *("ply", "xyz", "txt", "pts", "pwn", "pcd", "obj", "stl", "off", "npz", "npy", "las", "laz"),
+    *("ptx", "e57", "3mf"),
+]
 
 
 @pytest.mark.parametrize("ending", ALL_ENDINGS)
@@ -778,6 +820,8 @@ def test_missing_empty_and_foreign_files(ending, tmp_path):
         (b"1 2 3\n4 5 6\n", "text that begins with the numbers 1.0 2.0 3.0"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "git lfs pull"),
         (b"\x1f\x8b\x08\x00", "gzip"),
+        (b"ASTM-E57\x01\x00\x00\x00", "an E57 file"),
+        (b"PK\x03\x04", "a zip archive, an NPZ or a 3MF file"),
         (OBJ_VERTICES.encode(), "an OBJ file"),
         (b"hello world", "text that begins with 'hello world'"),
     ],

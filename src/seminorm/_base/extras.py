@@ -7,6 +7,7 @@ _PURPOSES = {
     "plot": "plotting",
     "surface": "exchanging meshes with trimesh",
     "las": "reading LAS and LAZ files",
+    "e57": "reading E57 files",
     "viewers": "showing meshes in another program",
     "grid": "labelled grids",
     "distributed": "distributed computation",

@@ -28,6 +28,8 @@ class PointCloud:
     colors : array (n, 3), optional
         In [0, 1], or unsigned integers that fill the range of their type.
     attributes : dict of arrays (n,) or (n, k), optional, whatever else is known of the points, by name
+    sensor : array (3,) or (n, 3), optional
+        Where the points were measured from, in all or one by one; NaN where that is not known. Kept as (n, 3).
 
     Examples
     --------
@@ -41,7 +43,7 @@ class PointCloud:
     as_cloud : Makes one of arrays, meshes, files and objects of other libraries.
     """
 
-    __slots__ = ("attributes", "colors", "normals", "points")
+    __slots__ = ("attributes", "colors", "normals", "points", "sensor")
 
     def __init__(
         self,
@@ -49,11 +51,13 @@ class PointCloud:
         normals: ArrayLike | None = None,
         colors: ArrayLike | None = None,
         attributes: Mapping[str, ArrayLike] | None = None,
+        sensor: ArrayLike | None = None,
     ):
         self.points = as_triples(points, "points")
         self.normals = None if normals is None else as_triples(normals, "normals", len(self.points))
         self.colors = None if colors is None else as_colors(colors, len(self.points))
         self.attributes = as_attributes(attributes, len(self.points))
+        self.sensor = None if sensor is None else as_sensor(sensor, len(self.points))
 
     def __len__(self) -> int:
         return len(self.points)
@@ -71,10 +75,12 @@ class PointCloud:
             None if self.normals is None else self.normals[rows],
             None if self.colors is None else self.colors[rows],
             {name: values[rows] for name, values in self.attributes.items()},
+            None if self.sensor is None else sensor_rows(self.sensor, rows),
         )
 
     def __repr__(self) -> str:
-        parts = [name for name in ("normals", "colors") if getattr(self, name) is not None] + list(self.attributes)
+        parts = [name for name in ("normals", "colors", "sensor") if getattr(self, name) is not None]
+        parts += list(self.attributes)
         return f"PointCloud({len(self)} points{', ' if parts else ''}{', '.join(parts)})"
 
     @property
@@ -113,7 +119,7 @@ def as_cloud(obj: CloudLike, normals: ArrayLike | None = None) -> PointCloud:
     cloud = _converted(obj)
     if normals is None:
         return cloud
-    return PointCloud(cloud.points, normals, cloud.colors, cloud.attributes)
+    return PointCloud(cloud.points, normals, cloud.colors, cloud.attributes, cloud.sensor)
 
 
 def as_triples(values: ArrayLike, name: str, n: int | None = None) -> np.ndarray:
@@ -155,6 +161,29 @@ def as_attributes(attributes: Mapping[str, ArrayLike] | None, n: int) -> dict[st
     return result
 
 
+def as_sensor(sensor: ArrayLike, n: int) -> np.ndarray:
+    """Places of the sensor as float64, (n, 3); one place for all points stays one in memory."""
+    try:
+        places = np.asarray(sensor, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sensor must be an array of numbers: {error}") from error
+    if places.shape == (3,) or (places.shape == (n, 3) and is_one_place(places)):
+        return np.broadcast_to(places.reshape(-1, 3)[:1], (n, 3))
+    if places.shape != (n, 3):
+        raise ValueError(f"sensor must have shape (3,) or ({n}, 3), one row per point, it has {places.shape}.")
+    return np.ascontiguousarray(places)
+
+
+def is_one_place(sensor: np.ndarray) -> bool:
+    """Whether all rows of (n, 3) are the same three numbers in memory."""
+    return len(sensor) > 0 and sensor.strides[0] == 0
+
+
+def sensor_rows(sensor: np.ndarray, rows: np.ndarray | slice) -> np.ndarray:
+    """Rows of the places of the sensor; one place for all stays one."""
+    return sensor[0] if is_one_place(sensor) else sensor[rows]
+
+
 def bounds_of(points: np.ndarray) -> np.ndarray:
     """Smallest and largest finite coordinates, (2, 3); NaN without finite points."""
     with np.errstate(invalid="ignore"):
@@ -194,7 +223,9 @@ def _converted(obj: Any) -> PointCloud:
 def _from_mesh(mesh: Any) -> PointCloud:
     attributes = dict(getattr(mesh, "attributes", None) or {})
     colors = attributes.pop("colors", None)
-    return PointCloud(mesh.vertices, getattr(mesh, "normals", None), colors, attributes)
+    is_placed = "sensor" in attributes and np.shape(attributes["sensor"]) == np.shape(mesh.vertices)
+    sensor = attributes.pop("sensor") if is_placed else None
+    return PointCloud(mesh.vertices, getattr(mesh, "normals", None), colors, attributes, sensor)
 
 
 def _from_open3d(obj: Any) -> PointCloud:

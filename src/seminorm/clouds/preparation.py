@@ -9,7 +9,7 @@ from scipy.spatial import cKDTree
 from .._base.memory import require_memory
 from .._base.rows import equal_rows
 from .._base.threads import thread_count
-from .cloud import CloudLike, PointCloud, as_cloud
+from .cloud import CloudLike, PointCloud, as_cloud, sensor_rows
 
 _CHUNK = 2**17
 _MAD_TO_DEVIATION = 1.4826  # of a normal distribution
@@ -97,7 +97,7 @@ def thin(cloud: CloudLike, spacing: float) -> PointCloud:
     """One point per occupied cell of a grid: the mean of the points in it.
 
     Normals are averaged and brought to length one, colours and attributes are averaged; where the normals cancel, and
-    for attributes that are whole numbers (classes, counts), the point nearest to the mean decides.
+    for sensors and attributes that are whole numbers (classes, counts), the point nearest to the mean decides.
 
     Parameters
     ----------
@@ -134,7 +134,8 @@ def thin(cloud: CloudLike, spacing: float) -> PointCloud:
         name: _means(values, cell, counts) if values.dtype.kind == "f" else values[nearest]
         for name, values in cloud.attributes.items()
     }
-    return PointCloud(points, normals, colors, attributes)
+    sensor = None if cloud.sensor is None else sensor_rows(cloud.sensor, nearest)
+    return PointCloud(points, normals, colors, attributes, sensor)
 
 
 def thin_rows(cloud: CloudLike, spacing: float) -> np.ndarray:

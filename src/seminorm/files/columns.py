@@ -7,13 +7,18 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from ..clouds.cloud import PointCloud
+from ..clouds.cloud import PointCloud, is_one_place
 from ..shapes.mesh import Mesh
 from .errors import FileFormatError
 
 POINTS = ("x", "y", "z")
 NORMALS = (("nx", "ny", "nz"), ("normal_x", "normal_y", "normal_z"), ("normalx", "normaly", "normalz"))
 COLORS = (("red", "green", "blue"), ("r", "g", "b"), ("diffuse_red", "diffuse_green", "diffuse_blue"))
+SENSORS = (
+    *(("x_origin", "y_origin", "z_origin"), ("origin_x", "origin_y", "origin_z")),
+    *(("scanner_x", "scanner_y", "scanner_z"), ("sensor_x", "sensor_y", "sensor_z")),
+    *(("vp_x", "vp_y", "vp_z"), ("sx", "sy", "sz")),
+)
 
 Columns: TypeAlias = Mapping[str, np.ndarray] | np.ndarray  # by name: a dict or a structured array
 
@@ -25,9 +30,10 @@ class Content(NamedTuple):
     faces: np.ndarray | None = None
 
     def mesh(self) -> Mesh:
-        """The same as a mesh, whose attributes hold the colours."""
+        """The same as a mesh, whose attributes hold the colours and the places of the sensor."""
         cloud = self.cloud
-        attributes = cloud.attributes if cloud.colors is None else {"colors": cloud.colors, **cloud.attributes}
+        special = {"colors": cloud.colors, "sensor": cloud.sensor}
+        attributes = {name: values for name, values in special.items() if values is not None} | cloud.attributes
         return Mesh(cloud.points, [] if self.faces is None else self.faces, cloud.normals, attributes)
 
 
@@ -42,6 +48,7 @@ class ColumnLayout(NamedTuple):
     points: tuple[str, ...]
     normals: tuple[str, ...] | None
     colors: tuple[str, ...] | None
+    sensor: tuple[str, ...] | None
     attributes: dict[str, tuple[str, ...]]
 
 
@@ -58,8 +65,9 @@ def layout_of(names: Iterable[str], path: Path) -> ColumnLayout:
     points = first_complete([POINTS])
     if points is None:
         raise FileFormatError(f"{path} has no columns x, y and z, but {', '.join(original.values()) or 'none at all'}.")
-    normals, colors = first_complete(NORMALS), first_complete(COLORS)
-    return ColumnLayout(points, normals, colors, _grouped([name for name in original.values() if name != "_"]))
+    normals, colors, sensor = first_complete(NORMALS), first_complete(COLORS), first_complete(SENSORS)
+    attributes = _grouped([name for name in original.values() if name != "_"])
+    return ColumnLayout(points, normals, colors, sensor, attributes)
 
 
 def _grouped(names: list[str]) -> dict[str, tuple[str, ...]]:
@@ -92,14 +100,15 @@ def color_scale(layout: ColumnLayout, columns: Columns) -> float:
     return 255.0 if max(np.fmax.reduce(array, initial=0.0) for array in arrays) > 1 else 1.0
 
 
-def build(layout: ColumnLayout, columns: Columns, scale: float) -> PointCloud:
-    """A point cloud from columns: a dict or a structured array."""
+def build(layout: ColumnLayout, columns: Columns, scale: float, sensor: Sequence[float] | None = None) -> PointCloud:
+    """A point cloud from columns: a dict or a structured array; ``sensor`` is its place if no columns tell it."""
     colors = None if layout.colors is None else np.clip(_stacked(columns, layout.colors) / scale, 0.0, 1.0)
     return PointCloud(
         _stacked(columns, layout.points),
         None if layout.normals is None else _stacked(columns, layout.normals),
         colors,
         {name: _attribute(columns, parts) for name, parts in layout.attributes.items()},
+        sensor if layout.sensor is None else _stacked(columns, layout.sensor),
     )
 
 
@@ -119,7 +128,8 @@ def joined(chunks: Iterable[PointCloud], n: int) -> PointCloud:
 
 
 def _arrays(cloud: PointCloud) -> list[np.ndarray]:
-    given = [array for array in (cloud.points, cloud.normals, cloud.colors) if array is not None]
+    sensor = None if cloud.sensor is None or is_one_place(cloud.sensor) else cloud.sensor
+    given = [array for array in (cloud.points, cloud.normals, cloud.colors, sensor) if array is not None]
     return given + list(cloud.attributes.values())
 
 

@@ -6,15 +6,18 @@ ending     points                        meshes               remarks
 ply        read, write, in chunks        read, write          keeps everything
 xyz, ...   read, write                                        see ``files.text``
 pts, pwn   read
-pcd        read                                               all three storages
+pcd        read, write                                        all three storages
+ptx        read                                               scans, registered
+e57        read                                               the same, needs pye57
+las, laz   read                                               COPC, too; needs laspy
 obj        read                          read, write          17 digits
 stl        read                          read, write          single precision
 off        read                          read, write          NOFF, COFF too
-glb                                      write                for viewers
+3mf        read                          read, write          for printers
+glb, gltf                                write                for viewers
 html                                     write                turns in browsers
 npz        read, write
 npy        read, in chunks                                    3, 6 or 9 columns
-las, laz   read                                               needs laspy
 ========== ============================= ==================== ===================
 """
 
@@ -37,7 +40,9 @@ _CHUNK = 2**20
 def read_points(path: str | os.PathLike[str]) -> PointCloud:
     """The points of a file, or the vertices of a mesh; the ending of its name says the format.
 
-    NaN and infinity are kept. Colours are brought to [0, 1]; columns with other names become attributes.
+    NaN and infinity are kept. Colours are brought to [0, 1]; columns with other names become attributes. Scans of E57
+    and PTX files are moved to their registered places, numbered by the attribute "scan" if there are several, and
+    ``sensor`` is where they were measured from; PLY and PCD files may say that, too.
 
     Parameters
     ----------
@@ -63,7 +68,7 @@ def read_points(path: str | os.PathLike[str]) -> PointCloud:
 
 
 def read_mesh(path: str | os.PathLike[str]) -> Mesh:
-    """The mesh of a PLY, OBJ, STL or OFF file; polygons become fans of triangles.
+    """The mesh of a PLY, OBJ, STL, OFF or 3MF file; polygons become fans of triangles.
 
     Parameters
     ----------
@@ -143,7 +148,7 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
     -------
     dict
         path, format, bytes; kind ("points" or "mesh"), points, faces; columns; bounds (of the finite points, None
-        without any), invalid_points (with NaN or infinity), has_normals, has_colors, has_faces.
+        without any), invalid_points (with NaN or infinity), has_normals, has_colors, has_sensor, has_faces.
 
     See Also
     --------
@@ -168,6 +173,7 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
     columns = ["x", "y", "z"]
     columns += ["nx", "ny", "nz"] if chunk.normals is not None else []
     columns += ["red", "green", "blue"] if chunk.colors is not None else []
+    columns += ["x_origin", "y_origin", "z_origin"] if chunk.sensor is not None else []
     return {
         "path": str(path),
         "format": path.suffix.lower()[1:],
@@ -180,23 +186,24 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
         "invalid_points": n_invalid,
         "has_normals": chunk.normals is not None,
         "has_colors": chunk.colors is not None,
+        "has_sensor": chunk.sensor is not None,
         "has_faces": source.n_faces > 0,
     }
 
 
 def write_mesh(path: str | os.PathLike[str], mesh: Mesh, *, single: bool = False) -> Path:
-    """Write a mesh in the format of the path's ending: ply, obj, stl, off, glb or html.
+    """Write a mesh in the format of the path's ending: ply, obj, stl, off, 3mf, glb, gltf or html.
 
     PLY keeps everything: coordinates in double precision, normals, colours (8 bits), attributes. OBJ and OFF keep
-    coordinates to the last digit, normals and colours; STL only the triangles, in single precision. HTML is a page
-    that shows the mesh in any browser; see :func:`write_page` for several in one page.
+    coordinates to the last digit, normals and colours; 3MF coordinates and colours; STL only the triangles, in single
+    precision. HTML is a page that shows the mesh in any browser; see :func:`write_page` for several in one page.
 
     Parameters
     ----------
     path : path of the file; replaced if it exists, once all is written
     mesh : Mesh
     single : bool
-        Single precision in PLY files, at half the size.
+        Single precision in PLY and 3MF files, at about half the size.
 
     Returns
     -------
@@ -219,14 +226,14 @@ def write_mesh(path: str | os.PathLike[str], mesh: Mesh, *, single: bool = False
 
 
 def write_points(path: str | os.PathLike[str], cloud: CloudLike, *, single: bool = False) -> Path:
-    """Write points with normals, colours and attributes in the format of the path's ending: ply, xyz, txt or npz.
+    """Write points with all they carry in the format of the path's ending: ply, pcd, xyz, txt or npz.
 
     Parameters
     ----------
     path : path of the file; replaced if it exists, once all is written
     cloud : PointCloud, or what :func:`seminorm.clouds.as_cloud` takes
     single : bool
-        Single precision in PLY files, at half the size.
+        Single precision in PLY and PCD files, at half the size; older versions of the Point Cloud Library need it.
 
     Returns
     -------

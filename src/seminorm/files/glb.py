@@ -1,5 +1,6 @@
-"""Writing GLB files: binary glTF 2.0, for viewers and browsers."""
+"""Writing glTF 2.0, for viewers and browsers: binary (GLB), or as text with the arrays inside (glTF)."""
 
+import base64
 import json
 from pathlib import Path
 
@@ -21,9 +22,18 @@ def write_mesh(path: Path, mesh: Mesh) -> None:
     and written in linear light, as the format asks. The axes stay as they are; viewers show y upwards.
     """
     if not len(mesh.faces):
-        raise ValueError(f"{path}: a GLB file needs at least one face.")
-    offset = _offset(mesh)
+        raise ValueError(f"{path}: a {path.suffix.upper()[1:]} file needs at least one face.")
     parts = _Parts()
+    document = _document(mesh, parts)
+    if path.suffix.lower() == ".gltf":
+        _write_text(path, document, parts)
+    else:
+        _write_binary(path, document, parts)
+
+
+def _document(mesh: Mesh, parts: "_Parts") -> dict:
+    """The description of a mesh, whose arrays are added to the parts."""
+    offset = _offset(mesh)
     positions = (mesh.vertices - offset).astype("<f4")
     limits = {"min": positions.min(axis=0).tolist(), "max": positions.max(axis=0).tolist()}
     attributes = {"POSITION": parts.add(positions, "VEC3", _FLOAT, _VERTICES, **limits)}
@@ -35,7 +45,7 @@ def write_mesh(path: Path, mesh: Mesh) -> None:
         attributes["COLOR_0"] = parts.add(colors, "VEC4", _UNSIGNED_SHORT, _VERTICES, normalized=True)
     indices = parts.add(mesh.faces.astype("<u4").reshape(-1), "SCALAR", _UNSIGNED, _INDICES)
     node = {"mesh": 0} if not offset.any() else {"mesh": 0, "translation": offset.tolist()}
-    document = {
+    return {
         "asset": {"version": "2.0", "generator": "seminorm"},
         "scene": 0,
         "scenes": [{"nodes": [0]}],
@@ -46,6 +56,16 @@ def write_mesh(path: Path, mesh: Mesh) -> None:
         "bufferViews": parts.views,
         "buffers": [{"byteLength": parts.n_bytes}],
     }
+
+
+def _write_text(path: Path, document: dict, parts: "_Parts") -> None:
+    data = base64.b64encode(b"".join(array.tobytes() for array in parts.arrays)).decode("ascii")
+    document["buffers"][0]["uri"] = f"data:application/octet-stream;base64,{data}"
+    with whole_file(path) as temporary, open(temporary, "w", encoding="ascii") as file:
+        json.dump(document, file, separators=(",", ":"))
+
+
+def _write_binary(path: Path, document: dict, parts: "_Parts") -> None:
     text = json.dumps(document, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 4)
     total = 12 + 8 + len(text) + 8 + parts.n_bytes

@@ -1,4 +1,4 @@
-"""Reading LAS and LAZ files of laser scanning, by laspy."""
+"""Reading LAS and LAZ files of laser scanning, those ordered for the cloud (``.copc.laz``) among them, by laspy."""
 
 import struct
 from pathlib import Path

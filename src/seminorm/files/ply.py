@@ -1,5 +1,6 @@
 """PLY files: ascii, binary little and big endian are read, binary little endian is written."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,12 +11,13 @@ import numpy as np
 
 from .. import _native
 from .._base.saving import whole_file
-from ..clouds.cloud import PointCloud
+from ..clouds.cloud import PointCloud, as_cloud
 from ..shapes.mesh import Mesh
 from .columns import (
     COLORS,
     NORMALS,
     POINTS,
+    SENSORS,
     ColumnLayout,
     Content,
     PointSource,
@@ -36,6 +38,14 @@ _TYPES = {
     **{"float": "f4", "double": "f8", "int8": "i1", "uint8": "u1", "int16": "i2", "uint16": "u2"},
     **{"int32": "i4", "uint32": "u4", "int64": "i8", "uint64": "u8", "float32": "f4", "float64": "f8"},
 }
+_NUMBER = r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)"
+_PLACE = re.compile(
+    r"((?:scanner|sensor)(?:[_ -]?(?:position|origin))?|scan[_ -]?(?:position|origin)|view[_ -]?point)[\s:=(\[]+"
+    + r"[\s,;]+".join([_NUMBER] * 3)
+    + r"(?![\w.])",
+    re.IGNORECASE,
+)
+_CAMERA = ("view_px", "view_py", "view_pz")  # of the Point Cloud Library
 _Order = Literal["=", "<", ">"]
 _ORDERS: dict[str, _Order] = {"ascii": "=", "binary_little_endian": "<", "binary_big_endian": ">"}
 _WORDS = {  # types and words to write numbers in
@@ -83,6 +93,7 @@ class _PlyHeader:
     elements: list[_Element]
     n_bytes: int
     n_lines: int
+    sensor: list[float] | None  # where all points were measured from, if a comment says so
 
     def element(self, *names: str) -> _Element | None:
         """The first element with one of these names."""
@@ -100,13 +111,18 @@ def _read_header(path: Path) -> _PlyHeader:
                 raise FileFormatError(f"{path} is truncated: its header has no line end_header.")
             lines.append(raw.decode("latin-1").split())
         n_bytes = file.tell()
+    order, elements = _promises(path, lines)
+    return _PlyHeader(path, order == "=", order, elements, n_bytes, len(lines) + 2, _sensor(lines))
+
+
+def _promises(path: Path, lines: list[list[str]]) -> tuple[_Order, list[_Element]]:
+    """The order of bytes and the tables that the words of the header promise."""
     order: _Order | None = None
     elements: list[_Element] = []
     for words in lines:
         try:
             if words[:1] == ["format"]:
                 order = _ORDERS[words[1]]
-                is_ascii = words[1] == "ascii"
             elif words[:1] == ["element"]:
                 elements.append(_Element(words[1], int(words[2]), []))
                 if elements[-1].count < 0:
@@ -121,7 +137,17 @@ def _read_header(path: Path) -> _PlyHeader:
         names = [column.name for column in element.properties]
         if len(set(names)) < len(names):
             raise FileFormatError(f"{path}: element {element.name} has two properties of one name: {', '.join(names)}.")
-    return _PlyHeader(path, is_ascii, order, elements, n_bytes, len(lines) + 2)
+    return order, elements
+
+
+def _sensor(lines: list[list[str]]) -> list[float] | None:
+    """The place in a comment such as "scanner_position 1 2 3"; a viewpoint at 0 0 0 says nothing."""
+    for words in lines:
+        match = _PLACE.match(" ".join(words[1:])) if words[:1] in (["comment"], ["obj_info"]) else None
+        if match:
+            place = [float(word) for word in match.groups()[1:]]
+            return place if any(place) or not match[1].lower().startswith("view") else None
+    return None
 
 
 def _property(words: list[str], order: _Order) -> _Property:
@@ -157,10 +183,11 @@ def open_points(path: Path, chunk: int) -> PointSource:
         raise FileFormatError(f"{path} has no vertices.")
     face = header.element("face", "faces", "tristrips")
     n_faces = 0 if face is None else face.count
+    sensor = header.sensor or _camera(header)
     layout = layout_of([column.name for column in vertex.properties if column.count is None], path)
     if header.ascii or vertex.has_lists:
         columns = _ascii_columns(header, vertex) if header.ascii else _walked_columns(header, vertex)
-        cloud = build(layout, columns, color_scale(layout, columns))
+        cloud = build(layout, columns, color_scale(layout, columns), sensor)
         return PointSource(path, len(cloud), lambda first, last: cloud[first:last], chunk, n_faces)
     start = _start(header, vertex)
     dtype, size = vertex.dtype, path.stat().st_size
@@ -174,7 +201,7 @@ def open_points(path: Path, chunk: int) -> PointSource:
     scale = _common_scale(layout, rows, vertex.count)
 
     def points(first: int, last: int) -> PointCloud:
-        return build(layout, rows(first, last), scale)
+        return build(layout, rows(first, last), scale, sensor)
 
     return PointSource(path, vertex.count, points, chunk, n_faces)
 
@@ -198,6 +225,24 @@ def _start(header: _PlyHeader, wanted: _Element) -> int:
         else:
             position += element.count * element.dtype.itemsize
     return position
+
+
+def _camera(header: _PlyHeader) -> list[float] | None:
+    """The place of the element camera; None if it is missing, or 0 0 0 because nothing else was known."""
+    camera = header.element("camera")
+    names = [] if camera is None else [column.name for column in camera.properties]
+    if camera is None or camera.count != 1 or camera.has_lists or not {*_CAMERA} <= {*names}:
+        return None
+    if header.ascii:
+        with _body(header, camera) as file:
+            row = number_rows(header.path, file, 1, len(names), "cameras")[0].tolist()
+    else:
+        rows = np.fromfile(header.path, dtype=camera.dtype, count=1, offset=_start(header, camera)).tolist()
+        if not rows:
+            raise truncated(header.path, "cameras", 1, 0)
+        row = rows[0]
+    place = [float(row[names.index(name)]) for name in _CAMERA]
+    return place if any(place) else None
 
 
 def _walk(header: _PlyHeader, element: _Element, start: int) -> tuple[np.ndarray, np.ndarray, int]:
@@ -333,9 +378,7 @@ class _Column(NamedTuple):
 
 def write_mesh(path: Path, mesh: Mesh, single: bool = False) -> None:
     """Write vertices with all they carry, and faces."""
-    attributes = dict(mesh.attributes)
-    colors = attributes.pop("colors", None)
-    columns = _columns(mesh.vertices, mesh.normals, colors, attributes, single)
+    columns = _columns(as_cloud(mesh), single)
     index, word = ("<i4", "int") if len(mesh.vertices) < 2**31 else ("<u4", "uint")
     if len(mesh.vertices) >= 2**32:
         raise ValueError(f"{path}: a PLY file holds at most {2**32} vertices, the mesh has {len(mesh.vertices)}.")
@@ -353,7 +396,7 @@ def write_mesh(path: Path, mesh: Mesh, single: bool = False) -> None:
 
 def write_points(path: Path, cloud: PointCloud, single: bool = False) -> None:
     """Write points with all they carry."""
-    columns = _columns(cloud.points, cloud.normals, cloud.colors, cloud.attributes, single)
+    columns = _columns(cloud, single)
     with whole_file(path) as temporary, open(temporary, "wb") as file:
         file.write(_header(len(cloud), columns, []))
         _write_rows(file, columns, len(cloud))
@@ -365,14 +408,16 @@ def _header(n: int, columns: list[_Column], more: list[str]) -> bytes:
     return "\n".join(lines).encode("ascii")
 
 
-def _columns(points, normals, colors, attributes, single: bool) -> list[_Column]:
+def _columns(cloud: PointCloud, single: bool) -> list[_Column]:
     real = ("<f4", "float") if single else ("<f8", "double")
-    columns = [_Column(name, *real, points[:, k]) for k, name in enumerate(POINTS)]
-    if normals is not None:
-        columns += [_Column(name, *real, normals[:, k]) for k, name in enumerate(NORMALS[0])]
-    if colors is not None:
-        columns += [_Column(name, "u1", "uchar", colors[:, k], 255.0) for k, name in enumerate(COLORS[0])]
-    for name, values in attributes.items():
+    columns = [_Column(name, *real, cloud.points[:, k]) for k, name in enumerate(POINTS)]
+    if cloud.normals is not None:
+        columns += [_Column(name, *real, cloud.normals[:, k]) for k, name in enumerate(NORMALS[0])]
+    if cloud.colors is not None:
+        columns += [_Column(name, "u1", "uchar", cloud.colors[:, k], 255.0) for k, name in enumerate(COLORS[0])]
+    if cloud.sensor is not None:
+        columns += [_Column(name, *real, cloud.sensor[:, k]) for k, name in enumerate(SENSORS[0])]
+    for name, values in cloud.attributes.items():
         columns += _attribute_columns(name, values)
     names = [column.name for column in columns]
     for name in names:

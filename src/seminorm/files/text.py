@@ -19,7 +19,7 @@ import numpy as np
 
 from .._base.saving import whole_file
 from ..clouds.cloud import PointCloud
-from .columns import COLORS, NORMALS, POINTS, build, color_scale, layout_of
+from .columns import COLORS, NORMALS, POINTS, SENSORS, build, color_scale, layout_of
 from .errors import FileFormatError, not_a
 from .grids import Grid
 from .rows import BLOCK_LINES, is_number, number_rows, write_rows
@@ -66,6 +66,8 @@ def write_points(path: Path, cloud: PointCloud) -> None:
     if cloud.colors is not None:
         names, formats = names + [*COLORS[0]], formats + ["%d"] * 3
         columns += [np.rint(np.nan_to_num(column) * 255) for column in cloud.colors.T]
+    if cloud.sensor is not None:
+        names, columns, formats = names + [*SENSORS[0]], columns + [*cloud.sensor.T], formats + ["%.17g"] * 3
     for name, values in cloud.attributes.items():
         if values.dtype.kind not in "biuf":
             raise ValueError(f"attribute {name!r} cannot be written as numbers: it holds {values.dtype}.")

@@ -20,7 +20,7 @@ from .meshing import Bounds, as_bounds, mesh_implicit
 
 _CHUNK_POINTS = 2**16
 _HALVINGS = 30
-OPERATIONS: dict[str, Callable[..., Implicit]] = {}  # by name; ``set_operations`` fills it
+OPERATIONS: dict[str, Callable[..., Any]] = {}  # by name; ``set_operations`` fills it
 
 
 class Curvature(NamedTuple):
@@ -254,7 +254,7 @@ class Implicit:
 
     def surface_points(self) -> np.ndarray:
         """Many points on the surface (n, d), about half a :attr:`resolution` apart, or a 256th of the diagonal."""
-        return OPERATIONS["surface_points"](self)  # type: ignore[return-value]
+        return OPERATIONS["surface_points"](self)
 
     def seeds(self) -> np.ndarray | None:
         """Points near the surface, if the shape knows them: from there it is meshed faster."""

@@ -81,5 +81,5 @@ def mesh_implicit(
         raise ValueError(f"resolution must be a positive length, got {resolution!r}.")
     if bounds is None:
         low, high = low - _BORDER * resolution, high + _BORDER * resolution
-    options = {"closed": closed, "refine": refine, "verbose": verbose}
+    options: dict[str, Any] = {"closed": closed, "refine": refine, "verbose": verbose}
     return Mesh(*extract(shape, (low, high), resolution, seeds=shape.seeds(), **options))

@@ -359,4 +359,4 @@ def _absolute(jet: tuple[np.ndarray, ...]) -> list[np.ndarray]:
 
 
 OPERATIONS.update(union=Union, intersection=Intersection, complement=Complement, motion=Moved)
-OPERATIONS.update(offset=_offset, level=Level, surface_points=_surface_points)  # type: ignore[dict-item]
+OPERATIONS.update(offset=_offset, level=Level, surface_points=_surface_points)

@@ -39,7 +39,7 @@ _BOUNDARIES = ("auto", "closed", "open", "extrapolate")
 _METHODS = ("standard", "quality")
 _FLIP = 2.0  # deviations that the diagonals of a flipped edge may pass each other by,
 _FLIP_CELL = 0.05  # or cells of the mesh, if that is more
-_QUALITY = {"wanted": 0.95, "rounds": 6, "passes": 3}  # of the triangles of method="quality"
+_QUALITY: dict[str, Any] = {"wanted": 0.95, "rounds": 6, "passes": 3}  # of the triangles of method="quality"
 _THINNED_QUALITY = 0.6  # least of the triangles that thinning leaves there
 
 
@@ -79,7 +79,7 @@ class SurfaceMesher:
     def mesh(self) -> Mesh:
         """The mesh, with normals."""
         plan, surface = self.plan, self.surface
-        bounds = surface.bounds
+        bounds: Any = surface.bounds
         if plan.boundary == "auto":
             bounds = box_around(surface.points, _WIDE_BORDER)  # room for what is round to come back
         elif plan.boundary == "extrapolate":

@@ -45,7 +45,7 @@ class OrientedCloud(PointCloud):
     __slots__ = ("confidence", "n_neighbors", "oriented")
 
     def __init__(self, cloud: PointCloud, *, confidence: np.ndarray, oriented: str, n_neighbors: int):
-        super().__init__(cloud.points, cloud.normals, cloud.colors, cloud.attributes)
+        super().__init__(cloud.points, cloud.normals, cloud.colors, cloud.attributes, cloud.sensor)
         self.confidence, self.oriented, self.n_neighbors = confidence, oriented, n_neighbors
 
     def __getitem__(self, rows: ArrayLike | slice) -> "OrientedCloud":
@@ -78,7 +78,8 @@ def estimate_normals(
     n_neighbors : int, optional
         The point included; by default the noise decides: more average it, fewer keep details.
     sensor : array (3,) or (n, 3), optional
-        Where the points were measured from, in all or one by one.
+        Where the points were measured from, in all or one by one; by default ``sensor`` of the cloud, if it has one
+        without NaN and there are no ``scan_lines``.
     scan_lines : array (n,) of int, optional
         Number of the scan line of each point. Lines must be numbered, and the points of each sorted, in the order of
         measurement, all lines in the same direction. This settles all signs but one, which the points decide.
@@ -110,6 +111,8 @@ def estimate_normals(
     cloud = as_cloud(points)
     if fit not in ("quadric", "plane"):
         raise ValueError(f"fit must be 'quadric' or 'plane', got {fit!r}.")
+    if sensor is None and scan_lines is None:
+        sensor = _known_sensor(cloud)
     places = _sensors(sensor, len(cloud))
     lines = _lines(scan_lines, len(cloud), places, orient)
     valid = np.flatnonzero(np.isfinite(cloud.points).all(axis=1))
@@ -129,7 +132,7 @@ def estimate_normals(
             normals, confidence, oriented = _oriented(hood, fits, towards, handed, bar.update)
     all_normals, all_confidence = np.full((len(cloud), 3), np.nan), np.zeros(len(cloud))
     all_normals[valid], all_confidence[valid] = normals[group], confidence[group]
-    found = PointCloud(cloud.points, all_normals, cloud.colors, cloud.attributes)
+    found = PointCloud(cloud.points, all_normals, cloud.colors, cloud.attributes, cloud.sensor)
     return OrientedCloud(found, confidence=all_confidence, oriented=oriented, n_neighbors=hood.n_neighbors)
 
 
@@ -148,6 +151,11 @@ def _placed(points: np.ndarray) -> np.ndarray:
     if extents[1] <= _ON_A_LINE * extents[0]:
         raise ValueError("all points lie on a line: normals need points that spread over a surface.")
     return placed
+
+
+def _known_sensor(cloud: PointCloud) -> np.ndarray | None:
+    """Where the points of a cloud were measured from, if that is known of all."""
+    return cloud.sensor if cloud.sensor is not None and np.isfinite(cloud.sensor).all() else None
 
 
 def _sensors(sensor: ArrayLike | None, n: int) -> np.ndarray | None:
