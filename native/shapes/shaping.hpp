@@ -5,7 +5,7 @@
 // An edge is flipped if the worse of its two triangles becomes better, the two diagonals pass each other within the
 // deviation, and the new triangles do not turn away from the old ones. A vertex of a triangle that is below `wanted`
 // goes half-way to the mean of its neighbours, without leaving its tangent plane, if the worst of its triangles becomes
-// better. Topology does not change; borders and vertices that are fixed stay.
+// better. Topology does not change; borders stay, and vertices that are fixed.
 #pragma once
 
 #include <algorithm>
@@ -32,6 +32,7 @@ template <class Index> class ShapedMesh {
           corners_(faces),
           n_corners_(3 * n_faces),
           fixed_(fixed, fixed + n),
+          odd_(at(n), 0),
           limits_(limits),
           twin_(at(3 * n_faces), -1),
           corner_of_(at(n), -1),
@@ -57,7 +58,7 @@ template <class Index> class ShapedMesh {
     i64 n_;
     Index* corners_;  // of triangle f: 3 f, 3 f + 1, 3 f + 2; a corner stands for the edge from it to the next one too
     i64 n_corners_;
-    std::vector<char> fixed_;
+    std::vector<char> fixed_, odd_;  // odd: its triangles do not form one ring
     ShapingLimits limits_;
     std::vector<i64> twin_;       // the edge that runs the other way; -1 on a border
     std::vector<i64> corner_of_;  // one corner at each vertex
@@ -69,7 +70,6 @@ template <class Index> class ShapedMesh {
     i64 vertex(i64 c) const { return static_cast<i64>(corners_[c]); }
     Vector point(i64 v) const { return {points_[3 * v], points_[3 * v + 1], points_[3 * v + 2]}; }
 
-    // Vertices whose triangles do not form one ring become fixed.
     void pair_edges() {
         std::vector<i64> first(at(n_ + 1), 0), order(at(n_corners_));
         for (i64 c = 0; c < n_corners_; ++c) ++fan_[at(vertex(c))];
@@ -84,20 +84,20 @@ template <class Index> class ShapedMesh {
             }
             for (i64 k = first[at(a)]; k < first[at(a + 1)]; ++k) same += vertex(next(order[at(k)])) == b;
             if (found < 0 || same != 1 || a == b) {
-                fixed_[at(a)] = fixed_[at(b)] = 1;
+                odd_[at(a)] = odd_[at(b)] = 1;
             } else {
                 twin_[at(c)] = found;
             }
             corner_of_[at(a)] = c;
         }
         for (i64 v = 0; v < n_; ++v) {
-            if (fixed_[at(v)] || corner_of_[at(v)] < 0) continue;
+            if (odd_[at(v)] || corner_of_[at(v)] < 0) continue;
             i64 steps = 0, c = corner_of_[at(v)];
             do {
                 c = twin_[at(before(c))];
                 ++steps;
             } while (c >= 0 && c != corner_of_[at(v)] && steps <= fan_[at(v)]);
-            if (c != corner_of_[at(v)] || steps != fan_[at(v)]) fixed_[at(v)] = 1;
+            if (c != corner_of_[at(v)] || steps != fan_[at(v)]) odd_[at(v)] = 1;
         }
     }
 
@@ -115,7 +115,6 @@ template <class Index> class ShapedMesh {
         if (d < c) return 0;  // a border, or seen from the other side
         const i64 a = vertex(c), b = vertex(d), left = vertex(before(c)), right = vertex(before(d));
         if (left == right || fan_[at(a)] <= 3 || fan_[at(b)] <= 3) return 0;
-        if (fixed_[at(a)] && fixed_[at(b)]) return 0;
         if (fan_[at(left)] >= limits_.largest_fan || fan_[at(right)] >= limits_.largest_fan) return 0;
         const Vector pa = point(a), pb = point(b), pl = point(left), pr = point(right);
         const double old = least(quality(pa, pb, pl), quality(pb, pa, pr));
@@ -136,7 +135,7 @@ template <class Index> class ShapedMesh {
     bool are_neighbors(i64 v, i64 w) const {
         i64 c = corner_of_[at(v)];
         const i64 start = c;
-        if (fixed_[at(v)]) return true;  // its triangles may not form a ring
+        if (odd_[at(v)]) return true;
         do {
             if (vertex(next(c)) == w) return true;
             c = twin_[at(before(c))];
@@ -167,7 +166,7 @@ template <class Index> class ShapedMesh {
     }
 
     i64 move_if_better(i64 v) {
-        if (fixed_[at(v)] || corner_of_[at(v)] < 0) return 0;
+        if (fixed_[at(v)] || odd_[at(v)] || corner_of_[at(v)] < 0) return 0;
         const Vector p = point(v);
         const i64 start = corner_of_[at(v)];
         Vector normal{0, 0, 0}, mean{0, 0, 0};

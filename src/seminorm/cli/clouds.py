@@ -2,19 +2,30 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from .options import Triple
 from .reporting import warn
+
+_EXTREME = 1e100  # lengths whose powers are no numbers any more, or their reciprocals
+_THIN = 1e-9  # of the length of points on a line
+_COARSE = 0.2  # of the distance between points: steps of coordinates that show
+_SOME = 10_000  # points that tell how coordinates were rounded
 
 
 def read_clouds(arguments: argparse.Namespace) -> tuple[Any, dict[str, int]]:
-    """All points as one cloud, valid and prepared as the options say, and how many were left out, by the reason."""
-    clouds = [_read(path, arguments.color) for path in arguments.points]
-    _check_alike(arguments.points, clouds)
-    cloud = _joined(clouds)
-    cloud, dropped = valid_points(cloud, ", ".join(map(str, arguments.points)))
+    """All points as one cloud, valid and prepared as the options say, and how many were left out, by the reason.
+
+    The places of sensors are rows of the cloud like all others, so they stay with their points.
+    """
+    sensors = sensors_of(arguments)
+    clouds = [_read(*each, arguments.color) for each in zip(arguments.inputs, sensors, strict=True)]
+    _check_alike(arguments.inputs, clouds)
+    names = naming(arguments.inputs)
+    cloud, dropped = valid_points(_joined(clouds), names)
+    check_spread(cloud, names)
     for option, reason, prepare in _preparations(arguments):
         before = len(cloud)
         cloud = prepare(cloud)
@@ -24,14 +35,46 @@ def read_clouds(arguments: argparse.Namespace) -> tuple[Any, dict[str, int]]:
     return cloud, dropped
 
 
-def _read(path: Path, with_colors: bool):
+def sensors_of(arguments: argparse.Namespace) -> Sequence[Triple | None]:
+    """The --sensor of each file, None where there is none."""
+    given, n = arguments.sensor or [None], len(arguments.inputs)
+    if len(given) not in (1, n):
+        raise ValueError(
+            f"--sensor is given {len(given)} times for {n} files: give it once, or once per file in their order."
+        )
+    return given * n if len(given) == 1 else given
+
+
+def naming(paths: Sequence[Path]) -> str:
+    """Some of the files, for messages."""
+    more = f" and {len(paths) - 2} more" if len(paths) > 3 else ""
+    return ", ".join(map(str, paths[:2] if more else paths)) + more
+
+
+def known_sensor(cloud, names: str):
+    """Where the points of a cloud were measured from, (n, 3), if that is known of all of them."""
+    import numpy as np
+
+    if cloud.sensor is None:
+        return None
+    unknown = int((~np.isfinite(cloud.sensor).all(axis=1)).sum())
+    if unknown:
+        warn(
+            f"{names}: {unknown} of {len(cloud)} points do not say where they were measured from, and so this does not "
+            "orient normals: give --sensor, once per file."
+        )
+    return None if unknown else cloud.sensor
+
+
+def _read(path: Path, sensor: Triple | None, with_colors: bool):
     from ..clouds.cloud import PointCloud
     from ..files import read_points
 
     cloud = read_points(path)
     if with_colors and cloud.colors is None:
         raise ValueError(f"--color: {path} has no colours (red, green, blue).")
-    return PointCloud(cloud.points, cloud.normals, cloud.colors if with_colors else None)
+    colors = cloud.colors if with_colors else None
+    return PointCloud(cloud.points, cloud.normals, colors, sensor=cloud.sensor if sensor is None else sensor)
 
 
 def _check_alike(paths: list[Path], clouds: list) -> None:
@@ -52,11 +95,49 @@ def valid_points(cloud, names: str):
     reasons = {"coordinates": "NaN or infinity in their coordinates", "normals": "their normals are zero or not finite"}
     if not len(valid):
         counted = [f"{reason} ({dropped[kind]})" for kind, reason in reasons.items() if dropped[kind]]
-        raise ValueError(f"{names}: none of the {len(cloud)} points can be used: {', '.join(counted)}.")
+        advice = "" if dropped["coordinates"] else " Leave the normals out of the file, and they are estimated."
+        raise ValueError(f"{names}: none of the {len(cloud)} points can be used: {', '.join(counted)}.{advice}")
     for kind, reason in reasons.items():
         if dropped[kind]:
             warn(f"left out {dropped[kind]} of {len(cloud)} points: {reason}.")
     return valid, dropped
+
+
+def check_units(bounds, names: str) -> None:
+    """Raise an error if coordinates (their least and largest, (2, 3)) are too large or too near for computations."""
+    import numpy as np
+
+    low, high = bounds
+    largest, extent = float(np.abs(bounds).max()), float((high / 2 - low / 2).max() * 2)
+    if largest > _EXTREME or 0 < extent < 1 / _EXTREME:
+        raise ValueError(
+            f"{names}: coordinates go up to {largest:.3g} and differ by {extent:.3g}, beyond what one can compute "
+            "with: convert them to another unit."
+        )
+
+
+def check_spread(cloud, names: str) -> None:
+    """Raise an error if points cannot lie on a surface, and warn if they lost digits."""
+    import numpy as np
+
+    check_units(cloud.bounds, names)
+    some = cloud.points[:: max(len(cloud) // _SOME, 1)]
+    some = some[np.isfinite(some).all(axis=1)]
+    extent = float(np.ptp(some, axis=0).max()) if len(some) > 2 else 0.0
+    if extent == 0.0:
+        return  # the library says what is wrong
+    placed = (some - some[0]) / extent
+    spreads = np.linalg.svd(placed - placed.mean(axis=0), compute_uv=False)
+    if spreads[1] <= _THIN * spreads[0]:
+        raise ValueError(f"{names}: all points lie on a line, and a surface needs points that spread over it.")
+    single = (some == some.astype(np.float32)).all()
+    step = float(np.spacing(np.abs(some).max(initial=0.0, axis=0).astype(np.float32 if single else np.float64)).max())
+    apart = extent / len(cloud) ** 0.5
+    if step > _COARSE * apart:
+        warn(
+            f"{names}: coordinates in {'single' if single else 'double'} precision come in steps of {step:.2g} so far "
+            f"from 0, and points are about {apart:.2g} apart: subtract an offset before they are saved."
+        )
 
 
 def _preparations(arguments: argparse.Namespace) -> Iterator[tuple[str, str, Callable]]:
@@ -72,12 +153,18 @@ def _preparations(arguments: argparse.Namespace) -> Iterator[tuple[str, str, Cal
 
 
 def _joined(clouds: list):
+    """One cloud; where some files say where they were measured from, and others do not, these have NaN."""
     import numpy as np
 
     from ..clouds.cloud import PointCloud
 
     if len(clouds) == 1:
         return clouds[0]
-    parts = [[getattr(cloud, name) for cloud in clouds] for name in ("points", "normals", "colors")]
-    joined: list[Any] = [None if part[0] is None else np.concatenate(part) for part in parts]
-    return PointCloud(*joined)
+    points = [cloud.points for cloud in clouds]
+    others = [[getattr(cloud, name) for cloud in clouds] for name in ("normals", "colors")]
+    normals, colors = (None if part[0] is None else np.concatenate(part) for part in others)
+    sensor = None
+    if any(cloud.sensor is not None for cloud in clouds):
+        places = [np.full(3, np.nan) if cloud.sensor is None else cloud.sensor for cloud in clouds]
+        sensor = np.concatenate([np.broadcast_to(*each) for each in zip(places, map(np.shape, points), strict=True)])
+    return PointCloud(np.concatenate(points), normals, colors, sensor=sensor)

@@ -7,19 +7,26 @@ from typing import NamedTuple
 
 from .._base.formats import all_formats
 from ..files.grids import RESERVED_NAMES, Grid, std_name, write_grid
-from .options import add_output, number_or_word, numbers, words
-from .paths import GRID_SUFFIXES, check_different, check_output
-from .reporting import listed
+from .options import add_input, add_output, number_or_word, numbers, words
+from .parsing import Parser
+from .paths import GRID_SUFFIXES, check_different, check_one, check_output, check_there
+from .reporting import listed, shown
 
 HELP = "smooth scattered points of one to four coordinates, and write the result on a regular grid"
 _MOST_COORDINATES = 4
+_TABLES = (".csv", ".tsv", ".txt", ".npy", ".npz")  # what standard input may be
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = "Example: seminorm grid soundings.csv --columns lon,lat --value depth --spacing 0.01 -o depth.nc"
+def add_arguments(parser: Parser) -> None:
+    parser.set_layout(
+        "POINTS -o GRID [option ...]",
+        "seminorm grid soundings.csv -o depth.nc --spacing 0.01",
+        "seminorm grid soundings.csv -o depth.nc --columns lon,lat --value depth --std",
+        "cat soundings.csv | seminorm grid - -o - --to csv > depth.csv",
+    )
     points_help = "text file (commas, semicolons, tabs or blanks; with or without a line of names), npy or npz"
-    parser.add_argument("points", type=Path, help=points_help)
-    add_output(parser, "GRID", listed(GRID_SUFFIXES))
+    add_input(parser, "POINTS", points_help, _TABLES, text=".csv")
+    add_output(parser, "GRID", f"file to write: {listed(GRID_SUFFIXES)}", GRID_SUFFIXES)
     add = parser.add_argument_group("columns, by name or by number from 1").add_argument
     add("--columns", type=words, metavar="X,Y", help="coordinates (default: all columns but value and weight)")
     add("--value", metavar="Z", help="what is smoothed (default: the last column not named otherwise)")
@@ -28,12 +35,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("grid").add_argument
     spacing_help = "one, or one per axis (default: 100 along the longest side, after --scale)"
     add("--spacing", type=numbers, metavar="S[,S...]", help=spacing_help)
-    add("--bounds", type=numbers, metavar="XMIN,XMAX[,...]", help="two per axis (default: extent of the points)")
+    add("--bounds", type=numbers, metavar="LO,HI[,...]", help="two per axis (default: extent of the points)")
     add("--std", action="store_true", help="write the standard deviation of the field, too (VALUE_std)")
     add = parser.add_argument_group("field (see the documentation of seminorm.FieldSmoother)").add_argument
     add("--alpha", type=number_or_word, default="auto", help="smoothing: a number or auto (default: auto)")
     criteria = ("robust_gcv", "gcv", "holdout")
-    add("--criterion", choices=criteria, default=criteria[0], help="how auto chooses alpha (default: robust_gcv)")
+    criterion_help = f"how auto chooses alpha: {listed(criteria)} (default: {criteria[0]})"
+    add("--criterion", choices=criteria, default=criteria[0], metavar="NAME", help=criterion_help)
     order_help = "of the derivatives that measure roughness (default: 2)"
     add("--order", type=int, choices=(1, 2, 3), default=2, help=order_help)
     add("--depth", type=number_or_word, default="auto", help="2**DEPTH cells along the longest side (default: auto)")
@@ -49,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     _check(arguments)
     from ..files.tables import open_table
 
-    table = open_table(arguments.points)
+    table = open_table(arguments.inputs[0])
     roles = choose_columns(table, arguments.columns, arguments.value, arguments.weight)
     from ..estimators import FieldSmoother
 
@@ -57,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     bounds = None if arguments.bounds is None else _corners(arguments.bounds, d)
     spacing, scale = _one_each("--spacing", arguments.spacing, d), _one_each("--scale", arguments.scale, d)
     values = read_observations(table, roles, arguments.skip_missing, verbose=not arguments.quiet)
-    print(f"{table.path}: {len(values)} points, {roles.describe(table)}")
+    print(f"{shown(table.path)}: {len(values)} points, {roles.describe(table)}")
     wanted = {name: getattr(arguments, name) for name in ("alpha", "criterion", "order", "depth", "margin")}
     smoother = FieldSmoother(**wanted, scale=1.0 if scale is None else scale, verbose=not arguments.quiet)
     smoother.fit(values[:, :d], values[:, d], sample_weight=None if roles.weight is None else values[:, d + 1])
@@ -67,17 +75,19 @@ def run(arguments: argparse.Namespace) -> int:
     grid = _grid(smoother, spacing, bounds, roles.names(table), arguments.std)
     write_grid(arguments.output, grid, {"alpha": smoother.alpha_, "order": smoother.order})
     size = " x ".join(str(len(axis)) for axis in grid.axes.values())
-    print(f"{arguments.output}: {' and '.join(grid.values)} at {size} points")
+    print(f"{shown(arguments.output)}: {' and '.join(grid.values)} at {size} points")
     return 0
 
 
 def _check(arguments: argparse.Namespace) -> None:
     """Everything that can be known to be wrong before the work begins."""
+    check_one(arguments.inputs, "join them first")
     check_output(arguments.output, GRID_SUFFIXES)
     all_formats.get("write_grid", arguments.output).check_installed()
     if arguments.field is not None:
         check_output(arguments.field)
-    check_different([arguments.points], {"--output": arguments.output, "--field": arguments.field})
+    check_different(arguments.inputs, [("--output", arguments.output), ("--field", arguments.field)])
+    check_there(arguments.inputs[0])
 
 
 def _corners(numbers: list[float], d: int) -> list[list[float]]:

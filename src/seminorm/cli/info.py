@@ -1,33 +1,39 @@
 """``seminorm info``: what a file holds."""
 
 import argparse
-import sys
 from pathlib import Path
 
+from .options import add_input
+from .parsing import Parser
 from .paths import POINT_SUFFIXES, check_input, holds_surface
-from .reporting import as_size, as_word, listed, one_line, table
+from .reporting import as_size, as_word, listed, shown, table, tell_failure
 
 HELP = "describe what files of points, meshes or surfaces hold"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help=listed(POINT_SUFFIXES))
+def add_arguments(parser: Parser) -> None:
+    parser.set_layout(
+        "FILE [FILE ...]",
+        "seminorm info scan.ply mesh.ply surface.npz",
+        "cat scan.xyz | seminorm info - --from xyz",
+    )
+    add_input(parser, "FILE", listed(POINT_SUFFIXES), POINT_SUFFIXES)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Describe each file; the others are still described if one cannot be read."""
     failed = False
-    for number, path in enumerate(arguments.files):
+    for number, path in enumerate(arguments.inputs):
         try:
             check_input(path, POINT_SUFFIXES)
             rows = _surface_rows(path) if holds_surface(path) else _file_rows(path)
-        except (ImportError, OSError, ValueError) as error:
+        except Exception as error:  # the other files may be better
             if arguments.traceback:
                 raise
-            print(f"seminorm info: {one_line(error)}", file=sys.stderr)
+            tell_failure("info", error, shown(path))
             failed = True
             continue
-        print(f"{'' if number == 0 else chr(10)}{path}\n{table(rows)}")
+        print(f"{'' if number == 0 else chr(10)}{shown(path)}\n{table(rows)}")
     return int(failed)
 
 

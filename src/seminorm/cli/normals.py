@@ -2,22 +2,32 @@
 
 import argparse
 import sys
-from pathlib import Path
 
-from .options import add_output, count, place
-from .paths import POINT_OUTPUT_SUFFIXES, POINT_SUFFIXES, check_different, check_input, check_output
-from .reporting import Stopwatch, listed, shown_warnings, threads, warn
+from .batches import add_each, jobs_of, run_jobs
+from .clouds import check_spread, sensors_of
+from .options import add_input, add_output, count, place
+from .parsing import Parser
+from .paths import POINT_OUTPUT_SUFFIXES, POINT_SUFFIXES, check_different, check_one, check_output, check_points
+from .reporting import Stopwatch, about, listed, shown, threads, warn
 
 HELP = "estimate the outward normals of points"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = "Example: seminorm normals scan.xyz -o oriented.ply --sensor 0,0,10"
+def add_arguments(parser: Parser) -> None:
+    parser.set_layout(
+        "POINTS -o FILE [option ...]",
+        "seminorm normals scan.xyz -o oriented.ply",
+        "seminorm normals scan.xyz -o oriented.ply --sensor 0,0,10 --confidence",
+        "seminorm normals --each *.xyz -o 'oriented/{name}.ply'",
+        "cat scan.xyz | seminorm normals - --from xyz -o - | seminorm info -",
+    )
     add = parser.add_argument
-    add("points", type=Path, metavar="POINTS", help=f"file of points: {listed(POINT_SUFFIXES)}")
-    add_output(parser, "FILE", listed(POINT_OUTPUT_SUFFIXES))
-    add("--neighbors", type=count, metavar="K", help="of each point (default: from the noise)")
-    add("--sensor", type=place, metavar="X,Y,Z", help="where the points were measured from: normals look there")
+    add_input(parser, "POINTS", f"file of points: {listed(POINT_SUFFIXES)}", POINT_SUFFIXES)
+    add_output(parser, "FILE", f"file to write: {listed(POINT_OUTPUT_SUFFIXES)}", POINT_OUTPUT_SUFFIXES, each=True)
+    add_each(parser, "one output")
+    add("--neighbors", type=count, metavar="K", help="of each point, itself included (default: from the noise)")
+    sensor_help = "where the points were measured from: normals look there; with --each once, or once per file"
+    add("--sensor", type=place, action="append", metavar="X,Y,Z", help=sensor_help)
     add("--planes", action="store_true", help="fit planes to the neighbours, instead of quadrics")
     add("--confidence", action="store_true", help="write how sure each normal is, too, in [0, 1]")
     add("--threads", type=count, metavar="N", help="processors to use (default: all)")
@@ -25,28 +35,40 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    """Estimate the normals of one file, or of each."""
+    if not arguments.each:
+        check_one(arguments.inputs, "--each estimates the normals of each")
+    sensors_of(arguments)
+    jobs = jobs_of(arguments)
+    for job in jobs:
+        check_output(job.output, POINT_OUTPUT_SUFFIXES)
+    check_different(arguments.inputs, [("--output", job.output) for job in jobs])
+    return run_jobs(jobs, _estimate)[1]
+
+
+def _estimate(job: argparse.Namespace) -> None:
     """Read, estimate, write, and say what was done."""
-    check_input(arguments.points, POINT_SUFFIXES)
-    check_output(arguments.output, POINT_OUTPUT_SUFFIXES)
-    check_different([arguments.points], {"--output": arguments.output})
+    (path,), (sensor,) = job.inputs, sensors_of(job)
+    check_points(path)
     clock = Stopwatch()
-    verbose = not arguments.quiet and sys.stderr.isatty()
-    with shown_warnings(), threads(arguments.threads), clock.stage("all"):
+    verbose = not job.quiet and sys.stderr.isatty()
+    with threads(job.threads), clock.stage("all"):
         from ..clouds.cloud import PointCloud
         from ..clouds.normals.estimation import estimate_normals
         from ..files import read_points, write_points
 
-        given, fit = read_points(arguments.points), "plane" if arguments.planes else "quadric"
-        found = estimate_normals(given, arguments.neighbors, sensor=arguments.sensor, fit=fit, verbose=verbose)
+        given, fit = read_points(path), "plane" if job.planes else "quadric"
+        check_spread(given, str(path))
+        with about(str(path)):
+            found = estimate_normals(given, job.neighbors, sensor=sensor, fit=fit, verbose=verbose)
         attributes = dict(found.attributes)
-        if arguments.confidence:
+        if job.confidence:
             attributes["confidence"] = found.confidence
-        write_points(arguments.output, PointCloud(found.points, found.normals, found.colors, attributes))
+        write_points(job.output, PointCloud(found.points, found.normals, found.colors, attributes, found.sensor))
     if found.oriented == "consistent":
         warn("the inside of these points cannot be told from the outside: all normals may be the wrong way round.")
-    if not arguments.quiet:
+    if not job.quiet:
         print(
-            f"{arguments.output}: {len(found)} points, {found.n_neighbors} neighbours, signs: {found.oriented}, "
+            f"{shown(job.output)}: {len(found)} points, {found.n_neighbors} neighbours, signs: {found.oriented}, "
             f"mean confidence {found.confidence.mean():.2f}, {clock.total:.1f} s"
         )
-    return 0

@@ -3,11 +3,13 @@
 import argparse
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ..fields.limits import DEEPEST_SURFACE
 from .reporting import listed
+
+DASH = Path("-")  # standard input or output
 
 COLORS = {
     "white": (1.0, 1.0, 1.0),
@@ -28,13 +30,51 @@ COLORS = {
 TRANSPARENT = "transparent"
 _LARGEST_SIDE = 16384
 _MOST_SAMPLES = 16
+_FEWEST_FACES = 4  # those of a tetrahedron
 
 Triple = tuple[float, float, float]
 
 
-def add_output(parser: argparse.ArgumentParser, metavar: str, what: str) -> None:
-    """The option -o: ``what`` files can be written."""
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar=metavar, help=f"file to write: {what}")
+def add_input(
+    parser: argparse.ArgumentParser, metavar: str, what: str, suffixes: Sequence[str], text: str | None = None
+) -> None:
+    """The files to read, and --from; ``text`` is the ending of what is not recognised from its first bytes."""
+    parser.add_argument("inputs", nargs="+", type=path_or_dash, metavar=metavar, help=f"{what}; - for standard input")
+    such = f"{suffixes[0][1:]} or {suffixes[1][1:]}"
+    from_help = f"of standard input, such as {such} (default: recognised, where that is certain)"
+    parser.add_argument("--from", dest="source", type=ending(suffixes), metavar="FORMAT", help=from_help)
+    parser.set_defaults(text=text)
+
+
+def add_output(
+    parser: argparse.ArgumentParser, metavar: str, what: str, suffixes: Sequence[str], each: bool = False
+) -> None:
+    """The options -o and --to: ``what`` can be written; the first ending is that of standard output."""
+    output_help = f"{what}; - for standard output"
+    parser.add_argument("-o", "--output", type=path_or_dash, required=True, metavar=metavar, help=output_help)
+    parser.set_defaults(target=None, default_target=suffixes[0])
+    if len(suffixes) > 1:
+        where = "standard output, and of files in a folder" if each else "standard output"
+        to_help = f"of {where} (default: {suffixes[0][1:]})"
+        parser.add_argument("--to", dest="target", type=ending(suffixes), metavar="FORMAT", help=to_help)
+
+
+def path_or_dash(text: str) -> Path:
+    """A path; a file that is called "-" is ./-"""
+    path = Path(text)
+    return path.absolute() if path == DASH and text != "-" else path
+
+
+def ending(suffixes: Sequence[str]) -> Callable[[str], str]:
+    """The type of an option that is one of some endings, with the dot or without."""
+
+    def parse(text: str) -> str:
+        suffix = f".{text.strip().lower().removeprefix('.')}"
+        if suffix not in suffixes:
+            raise argparse.ArgumentTypeError(f"must be {listed([known[1:] for known in suffixes])}, got {text!r}")
+        return suffix
+
+    return parse
 
 
 def _number(kind: Callable, valid: Callable, what: str) -> Callable:
@@ -56,6 +96,7 @@ length = _number(float, lambda x: math.isfinite(x) and x > 0, "a positive length
 distance = _number(float, lambda x: math.isfinite(x) and x >= 0, "a length, 0 or more")
 share = _number(float, lambda x: 0 <= x < 1, "a number from 0 up to, but not including, 1")
 count = _number(int, lambda n: n >= 1, "a whole number, 1 or more")
+faces = _number(int, lambda n: n >= _FEWEST_FACES, f"a whole number, {_FEWEST_FACES} or more")
 depth = _number(int, lambda n: 1 <= n <= DEEPEST_SURFACE, f"a whole number from 1 to {DEEPEST_SURFACE}")
 samples = _number(int, lambda n: 1 <= n <= _MOST_SAMPLES, f"a whole number from 1 to {_MOST_SAMPLES}")
 

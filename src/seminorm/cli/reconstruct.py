@@ -3,145 +3,200 @@
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .clouds import read_clouds
-from .options import add_output, count, depth, distance, length, memory, place, share
+from .batches import add_each, jobs_of, run_jobs
+from .clouds import known_sensor, naming, read_clouds, sensors_of
+from .options import add_input, add_output, count, depth, distance, faces, length, memory, place, share
+from .parsing import Parser
 from .paths import (
     FUNCTION_SUFFIX,
     MESH_SUFFIXES,
     POINT_OUTPUT_SUFFIXES,
     POINT_SUFFIXES,
     check_different,
-    check_input,
     check_output,
+    check_points,
 )
-from .reporting import Stopwatch, as_size, as_word, listed, peak_memory, shown_warnings, table, threads
+from .reporting import (
+    Stopwatch,
+    about,
+    as_size,
+    as_word,
+    listed,
+    memory_in_use,
+    peak_memory,
+    shown,
+    table,
+    threads,
+)
 
 HELP = "fit a smooth surface to points, and write it as a mesh"
 _COLORLESS = (".stl",)
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = (
-        "Examples: seminorm reconstruct scan.ply -o mesh.ply --color; "
-        "seminorm reconstruct a.ply b.ply -o mesh.ply --max-hole 0.02 --outliers aside.ply --stats"
+def add_arguments(parser: Parser) -> None:
+    parser.set_layout(
+        "POINTS [POINTS ...] -o FILE [option ...]",
+        "seminorm reconstruct scan.ply -o mesh.ply",
+        "seminorm reconstruct scan.ply -o mesh.glb --color --faces 100000 --stats",
+        "seminorm reconstruct a.ply b.ply -o mesh.ply --sensor 0,0,2 --sensor 3,1,2",
+        "seminorm reconstruct --each *.ply -o 'meshes/{name}.obj' --stats-json all.json",
+        "cat scan.ply | seminorm reconstruct - -o - | seminorm info -",
     )
     points_help = f"files of points, taken together, with normals or without: {listed(POINT_SUFFIXES)}"
-    parser.add_argument("points", nargs="+", type=Path, metavar="POINTS", help=points_help)
-    add_output(parser, "FILE", f"{listed(MESH_SUFFIXES)} for a mesh, {FUNCTION_SUFFIX} for the function itself")
-    fit = parser.add_argument_group("surface (see the documentation of seminorm.surfaces.reconstruct)")
-    width = fit.add_mutually_exclusive_group()
+    add_input(parser, "POINTS", points_help, POINT_SUFFIXES)
+    output_help = f"file to write: {listed(MESH_SUFFIXES)} for a mesh, {FUNCTION_SUFFIX} for the function itself"
+    add_output(parser, "FILE", output_help, (*MESH_SUFFIXES, FUNCTION_SUFFIX), each=True)
+    add_each(parser, "one surface")
+    _add_fit(parser)
+    _add_mesh(parser)
+    _add_preparation(parser)
+    add = parser.add_argument_group("running").add_argument
+    add("--threads", type=count, metavar="N", help="processors to use (default: all)")
+    add("--memory", type=memory, metavar="SIZE", help="most for the process, such as 500MB or 2GiB")
+    add("--stats", action="store_true", help="print a table of times, memory and what was chosen")
+    add("--stats-json", type=Path, metavar="FILE", help="write the same as JSON, with --each a list of them")
+    add("--quiet", action="store_true", help="no progress, no summary")
+
+
+def _add_fit(parser: Parser) -> None:
+    group = parser.add_argument_group("surface (see the documentation of seminorm.surfaces.reconstruct)")
+    add, width = group.add_argument, group.add_mutually_exclusive_group()
     width.add_argument("--depth", type=depth, help="2**DEPTH cells along the longest side (default: from the points)")
     width.add_argument("--resolution", type=length, metavar="R", help="width of the finest cells, instead of a depth")
-    fit.add_argument("--smoothness", type=length, metavar="S", help="length below which details go (default: chosen)")
+    add("--smoothness", type=length, metavar="S", help="length below which details go (default: chosen)")
     tolerance_help = "distance to a point that weighs as much as a normal wrong by one radian (default: chosen)"
-    fit.add_argument("--tolerance", type=length, metavar="W", help=tolerance_help)
-    fit.add_argument("--order", type=int, choices=(2, 3), help="of the derivatives that measure roughness")
-    fit.add_argument("--fast", action="store_true", help="order 2 and cells twice as wide, unless these are given")
-    fit.add_argument("--sensor", type=place, metavar="X,Y,Z", help="where points without normals were measured from")
-    fit.add_argument("--confidence", action="store_true", help="count points by the lengths of their normals")
-    mesh = parser.add_argument_group("mesh")
-    mesh.add_argument("--mesh-resolution", type=length, metavar="R", help="largest width of the cells it is cut into")
+    add("--tolerance", type=length, metavar="W", help=tolerance_help)
+    add(
+        "--order",
+        type=int,
+        choices=(2, 3),
+        help="of the derivatives that measure roughness (default: 3, for many points 2)",
+    )
+    add("--fast", action="store_true", help="order 2 and cells twice as wide, unless these are given")
+    sensor_help = "where points without normals were measured from, once for all files or once per file"
+    add("--sensor", type=place, action="append", metavar="X,Y,Z", help=sensor_help)
+    add("--confidence", action="store_true", help="count points by the lengths of their normals")
+
+
+def _add_mesh(parser: Parser) -> None:
+    group = parser.add_argument_group("mesh")
+    add = group.add_argument
+    add("--mesh-resolution", type=length, metavar="R", help="largest width of the cells it is cut into")
     deviation_help = "how far triangles may lie from the surface; 0 keeps all vertices where it is flat"
-    mesh.add_argument("--deviation", type=distance, metavar="D", help=deviation_help)
-    mesh.add_argument("--faces", type=count, metavar="N", help="the most triangles that the mesh may have")
-    ends = mesh.add_mutually_exclusive_group()
-    ends.add_argument("--open", action="store_true", help="end the surface where points end (default: if it is open)")
-    ends.add_argument("--closed", action="store_true", help="close the surface, whatever the points cover")
+    add("--deviation", type=distance, metavar="D", help=deviation_help)
+    add("--faces", type=faces, metavar="N", help="the most triangles that the mesh may have")
+    ends = group.add_mutually_exclusive_group().add_argument
+    ends("--open", action="store_true", help="end the surface where points end (default: if it is open)")
+    ends("--closed", action="store_true", help="close the surface, whatever the points cover")
     hole_help = "leave holes open that are wider than this (default: fill all holes of a closed surface)"
-    ends.add_argument("--max-hole", type=distance, metavar="D", help=hole_help)
-    add = mesh.add_mutually_exclusive_group().add_argument
-    add("--trim", type=length, metavar="D", help="open, with nothing farther than D from all points")
-    add("--trim-quantile", type=share, metavar="Q", help="open, without this share of it, where points are least dense")
-    mesh.add_argument("--color", action="store_true", help="give the surface the colours of the points")
-    points = parser.add_argument_group("preparation, in this order")
-    points.add_argument("--remove-duplicates", action="store_true", help="keep one of several equal points")
-    points.add_argument("--remove-outliers", action="store_true", help="leave out points far from all others")
-    aside = points.add_mutually_exclusive_group()
-    aside.add_argument("--keep-outliers", action="store_true", help="use all points and normals as they are")
+    ends("--max-hole", type=distance, metavar="D", help=hole_help)
+    trims = group.add_mutually_exclusive_group().add_argument
+    trims("--trim", type=length, metavar="D", help="open, with nothing farther than D from all points")
+    trims(
+        "--trim-quantile", type=share, metavar="Q", help="open, without this share of it, where points are least dense"
+    )
+    add("--color", action="store_true", help="give the surface the colours of the points")
+
+
+def _add_preparation(parser: Parser) -> None:
+    group = parser.add_argument_group("preparation, in this order")
+    add = group.add_argument
+    add("--remove-duplicates", action="store_true", help="keep one of several equal points")
+    add("--remove-outliers", action="store_true", help="leave out points far from all others")
+    add("--thin", type=length, metavar="SPACING", help="merge the points in cells of this width")
+    aside = group.add_mutually_exclusive_group().add_argument
+    aside("--keep-outliers", action="store_true", help="use all points and normals as they are")
     aside_help = "also write the points that were set aside because they lie on no surface with others"
-    aside.add_argument("--outliers", type=Path, metavar="FILE", help=aside_help)
-    points.add_argument("--thin", type=length, metavar="SPACING", help="merge the points in cells of this width")
-    parser.add_argument("--threads", type=count, metavar="N", help="processors to use (default: all)")
-    parser.add_argument("--memory", type=memory, metavar="SIZE", help="most for the process, such as 500MB or 2GiB")
-    parser.add_argument("--stats", action="store_true", help="print a table of times, memory and what was chosen")
-    parser.add_argument("--stats-json", type=Path, metavar="FILE", help="write the same as JSON")
-    parser.add_argument("--quiet", action="store_true", help="no progress, no summary")
+    aside("--outliers", type=Path, metavar="FILE", help=aside_help)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Read, fit, mesh, write, and say what was done."""
-    _check(arguments)
-    clock = Stopwatch()
-    with shown_warnings(), clock.stage("import"):
+    """Reconstruct one surface from all files, or one from each."""
+    jobs = jobs_of(arguments, ("output", "outliers"))
+    _check(arguments, jobs)
+    stats, status = run_jobs(jobs, _reconstruct)
+    if arguments.stats_json is not None:
+        from .._base.saving import whole_file
+
+        told = stats if arguments.each else stats[0]
+        with whole_file(arguments.stats_json) as temporary:
+            temporary.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+    return status
+
+
+def _reconstruct(job: argparse.Namespace) -> dict | None:
+    """Read, fit, mesh, write, and say what was done; statistics, if they are wanted."""
+    for path in job.inputs:
+        check_points(path)
+    clock, names = Stopwatch(), naming(job.inputs)
+    with clock.stage("import"):
         from .._base.threads import thread_count
         from ..files import write_points
         from ..surfaces.reconstruction import reconstruct
-    verbose = not arguments.quiet and sys.stderr.isatty()
-    with shown_warnings(), threads(arguments.threads):
+    verbose = not job.quiet and sys.stderr.isatty()
+    with threads(job.threads):
         used: dict[str, Any] = {"threads": thread_count()}
         with clock.stage("read"):
-            cloud, dropped = read_clouds(arguments)
-        _check_normals(arguments, cloud)
-        if not arguments.quiet and cloud.normals is None:
+            cloud, dropped = read_clouds(job)
+        _check_normals(job, cloud)
+        if not job.quiet and cloud.normals is None:
             print("the points have no normals: estimating them", file=sys.stderr)
-        with clock.stage("reconstruct"):
-            surface = reconstruct(cloud, verbose=verbose, **_fit_options(arguments))
+        wanted = _fit_options(job, cloud)
+        with clock.stage("reconstruct"), about(names):
+            surface = reconstruct(cloud, verbose=verbose, **wanted)
         if parts := surface.details["seconds"]:
             clock.seconds.pop("reconstruct")
             clock.seconds |= parts
         mesh = None
-        if _wants_mesh(arguments):
-            with clock.stage("mesh"):
-                mesh = surface.mesh(verbose=verbose, **_mesh_options(arguments))
-            if not len(mesh.faces):
-                raise ValueError("the mesh is empty: the function is nowhere zero near the points.")
+        if _wants_mesh(job):
+            with clock.stage("mesh"), about(names):
+                mesh = surface.mesh(verbose=verbose, **_mesh_options(job))
+                if not len(mesh.faces):
+                    raise ValueError("the mesh is empty: the function is nowhere zero near the points.")
         with clock.stage("write"):
-            (surface if mesh is None else mesh).save(arguments.output)
-            if arguments.outliers is not None:
-                write_points(arguments.outliers, cloud[surface.details["outliers"]])
-    if not arguments.quiet or arguments.stats or arguments.stats_json is not None:
-        with clock.stage("check"):
-            stats = _collect(arguments, surface, mesh, dropped)
-        used |= {"seconds": clock.seconds | {"total": clock.total}, "peak_memory": peak_memory()}
-        _report(arguments, stats | used)
-    return 0
-
-
-def _report(arguments: argparse.Namespace, stats: dict) -> None:
-    if arguments.stats_json is not None:
-        from .._base.saving import whole_file
-
-        with whole_file(arguments.stats_json) as temporary:
-            temporary.write_text(json.dumps(stats, indent=2) + "\n", encoding="utf-8")
-    if arguments.stats:
+            (surface if mesh is None else mesh).save(job.output)
+            if job.outliers is not None:
+                write_points(job.outliers, cloud[surface.details["outliers"]])
+    if job.quiet and not job.stats and job.stats_json is None:
+        return None
+    with clock.stage("check"):
+        stats = _collect(job, surface, mesh, dropped)
+    stats |= used | {"seconds": clock.seconds | {"total": clock.total}, "peak_memory": peak_memory()}
+    if job.stats:
         print(_in_table(stats))
-    if not arguments.quiet:
+    if not job.quiet:
         print(_in_one_line(stats))
+    return stats
 
 
-def _check(arguments: argparse.Namespace) -> None:
-    """Everything that can be known to be wrong before the work begins."""
-    for path in arguments.points:
-        check_input(path, POINT_SUFFIXES)
-    output = arguments.output
-    check_output(output, (*MESH_SUFFIXES, FUNCTION_SUFFIX))
+def _check(arguments: argparse.Namespace, jobs: Sequence[argparse.Namespace]) -> None:
+    """Everything that can be known to be wrong before the work begins, but for the files to read."""
+    sensors_of(arguments)
+    written: list[tuple[str, Path | None]] = [("--stats-json", arguments.stats_json)]
+    for job in jobs:
+        _check_options(job)
+        check_output(job.output, (*MESH_SUFFIXES, FUNCTION_SUFFIX))
+        if job.outliers is not None:
+            check_output(job.outliers, POINT_OUTPUT_SUFFIXES)
+        written += [("--output", job.output), ("--outliers", job.outliers)]
     if arguments.stats_json is not None:
         check_output(arguments.stats_json, (".json",))
-    if arguments.outliers is not None:
-        check_output(arguments.outliers, POINT_OUTPUT_SUFFIXES)
-    written = {"--output": output, "--stats-json": arguments.stats_json, "--outliers": arguments.outliers}
-    check_different(arguments.points, written)
+    check_different(arguments.inputs, written)
+
+
+def _check_options(arguments: argparse.Namespace) -> None:
+    """Options that do not go together."""
+    output = arguments.output
     if not _wants_mesh(arguments):
         shaping = ("trim", "trim_quantile", "open", "closed", "max_hole", "faces", "mesh_resolution", "deviation")
         for option in shaping:
             if getattr(arguments, option) is not None and getattr(arguments, option) is not False:
-                raise ValueError(
-                    f"--{option.replace('_', '-')} shapes the mesh, and {output} is to hold the function: leave it "
-                    "out, or write a mesh."
-                )
+                shape = f"--{option.replace('_', '-')} shapes the mesh"
+                raise ValueError(f"{shape}, and {output} is to hold the function: leave it out, or write a mesh.")
     trims = [
         f"--{name.replace('_', '-')}" for name in ("trim", "trim_quantile") if getattr(arguments, name) is not None
     ]
@@ -166,11 +221,12 @@ def _wants_mesh(arguments: argparse.Namespace) -> bool:
     return arguments.output.suffix.lower() != FUNCTION_SUFFIX
 
 
-def _fit_options(arguments: argparse.Namespace) -> dict:
+def _fit_options(arguments: argparse.Namespace, cloud) -> dict:
     """What the user wants of the fit, in the words of ``reconstruct``."""
-    names = ("depth", "resolution", "smoothness", "tolerance", "order", "sensor")
+    names = ("depth", "resolution", "smoothness", "tolerance", "order")
     wanted = {name: getattr(arguments, name) for name in names}
     wanted |= {
+        "sensor": known_sensor(cloud, naming(arguments.inputs)) if cloud.normals is None else None,
         "confidence": "normals" if arguments.confidence else None,
         "memory_limit": None if arguments.memory is None else _left_of(arguments.memory),
         "fast": arguments.fast or None,
@@ -181,7 +237,7 @@ def _fit_options(arguments: argparse.Namespace) -> dict:
 
 def _left_of(limit: int) -> int:
     """What a limit for the process leaves to the fit, beside the interpreter and the points."""
-    taken = peak_memory() or 0
+    taken = memory_in_use()
     if limit <= taken:
         raise ValueError(
             f"--memory {as_size(limit)}: Python and the points take {as_size(taken)} of memory already: allow more."
@@ -208,8 +264,8 @@ def _collect(arguments: argparse.Namespace, surface, mesh, dropped: dict) -> dic
     """What was read and chosen, and what came out; the mesh is None if there is none."""
     details = surface.details
     stats = {
-        "inputs": [str(path) for path in arguments.points],
-        "output": str(arguments.output),
+        "inputs": [shown(path) for path in arguments.inputs],
+        "output": shown(arguments.output),
         "points": len(surface.points),
         "dropped": dropped,
         "outliers": len(details["outliers"]),

@@ -7,21 +7,30 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .clouds import valid_points
-from .options import COLORS, TRANSPARENT, add_output, background, color, count, picture_size, samples, vector
-from .paths import FACE_SUFFIXES, POINT_SUFFIXES, check_input, check_output, holds_surface
-from .reporting import listed, shown_warnings
+from .batches import add_each, jobs_of, run_jobs
+from .clouds import check_units, valid_points
+from .options import COLORS, TRANSPARENT, add_input, add_output, background, color, count, picture_size, samples, vector
+from .parsing import Parser
+from .paths import FACE_SUFFIXES, POINT_SUFFIXES, check_different, check_input, check_one, check_output, holds_surface
+from .reporting import listed, shown
 
 HELP = "draw a mesh, a surface or points"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = "Example: seminorm render mesh.ply -o mesh.png --size 1200x900 --direction -1,1,-0.5 --color silver"
-    add = parser.add_argument
+def add_arguments(parser: Parser) -> None:
+    parser.set_layout(
+        "SHAPE -o FILE [option ...]",
+        "seminorm render mesh.ply -o mesh.png --size 1200x900 --direction -1,1,-0.5",
+        "seminorm render scan.ply -o scan.png --color silver --background transparent",
+        "seminorm render surface.npz -o turn.png --turntable 36",
+        "seminorm render --each *.ply -o 'pictures/{name}.png'",
+    )
     shape_help = "a mesh, points, or a surface written by seminorm reconstruct as .npz (drawn by ray tracing)"
-    add("shape", type=Path, metavar="FILE", help=shape_help)
-    add_output(parser, "PICTURE", ".png")
-    add("--size", type=picture_size, default=(800, 600), metavar="WxH", help="default: 800x600")
+    add_input(parser, "SHAPE", shape_help, POINT_SUFFIXES)
+    add_output(parser, "FILE", "file to write: .png", (".png",))
+    add_each(parser, "one picture")
+    add = parser.add_argument
+    add("--size", type=picture_size, default=(800, 600), metavar="WxH", help="in pixels (default: 800x600)")
     add("--direction", type=vector, metavar="X,Y,Z", help="where the camera looks")
     add("--up", type=vector, metavar="X,Y,Z", help="what is up in the picture (default: 0,0,1)")
     add("--orthographic", action="store_true", help="parallel rays, instead of perspective")
@@ -29,23 +38,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--color", type=color, metavar="COLOR", help=color_help)
     add("--background", type=background, metavar="COLOR", help=f"the same, or {TRANSPARENT} (default: a pale sky)")
     add("--samples", type=samples, default=2, metavar="N", help="N x N per pixel, for smooth edges (default: 2)")
-    add("--turntable", type=count, metavar="N", help="N pictures around the up direction: PICTURE_000.png, ...")
+    add("--turntable", type=count, metavar="N", help="N pictures around the up direction: FILE_000.png, ...")
     add("--quiet", action="store_true", help="no progress bar")
 
 
 def run(arguments: argparse.Namespace) -> int:
+    """Draw one file, or each."""
+    if not arguments.each:
+        check_one(arguments.inputs, "--each draws each")
+    jobs = jobs_of(arguments)
+    for job in jobs:
+        check_output(job.output, (".png",))
+    check_different(arguments.inputs, [("--output", job.output) for job in jobs])
+    return run_jobs(jobs, _draw)[1]
+
+
+def _draw(job: argparse.Namespace) -> None:
     """Read a shape, and draw it from one direction or from several."""
-    check_input(arguments.shape, POINT_SUFFIXES)
-    check_output(arguments.output, (".png",))
+    check_input(job.inputs[0], POINT_SUFFIXES)
     from ..files.png import write_png
 
-    with shown_warnings():
-        bounds, draw = _drawing(arguments)
-        picture, cameras = _picture(arguments), _cameras(arguments, bounds)
-        for path, camera in zip(_picture_paths(arguments), cameras, strict=True):
-            image = draw(replace(picture, camera=camera))
-            print(f"{write_png(path, image)}: {' x '.join(map(str, arguments.size))} pixels")
-    return 0
+    bounds, draw = _drawing(job)
+    check_units(bounds, str(job.inputs[0]))
+    picture, cameras = _picture(job), _cameras(job, bounds)
+    for path, camera in zip(_picture_paths(job), cameras, strict=True):
+        write_png(path, draw(replace(picture, camera=camera)))
+        print(f"{shown(path)}: {' x '.join(map(str, job.size))} pixels")
 
 
 def _drawing(arguments: argparse.Namespace) -> tuple[Any, Callable]:
@@ -59,18 +77,18 @@ def _drawing(arguments: argparse.Namespace) -> tuple[Any, Callable]:
     from ..surfaces.surface import Surface
 
     verbose = not arguments.quiet and sys.stderr.isatty()
-    if holds_surface(arguments.shape):
-        surface = Surface.load(arguments.shape)
+    if holds_surface(arguments.inputs[0]):
+        surface = Surface.load(arguments.inputs[0])
         colors = arguments.color
         if colors is None and "colors" in surface.attached:
             colors = partial(surface.attribute, "colors")
         return bounds_of(surface.points), partial(render, surface, colors=colors, verbose=verbose)
-    shape = _read_shape(arguments.shape)
+    shape = _read_shape(arguments.inputs[0])
     if isinstance(shape, Mesh):
         colors = shape.attributes.get("colors") if arguments.color is None else arguments.color
         mesh = shape.vertices, shape.faces
         return shape.bounds, partial(render_mesh, *mesh, colors=colors, normals=shape.normals, verbose=verbose)
-    cloud = valid_points(shape, str(arguments.shape))[0]
+    cloud = valid_points(shape, str(arguments.inputs[0]))[0]
     colors = cloud.colors if arguments.color is None else arguments.color
     return cloud.bounds, partial(render_points, cloud.points, colors=colors, normals=cloud.normals, verbose=verbose)
 

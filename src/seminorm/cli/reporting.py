@@ -1,29 +1,82 @@
 """Messages to the user: warnings, times, memory, tables; and how many processors are at work."""
 
+import os
 import sys
 import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
+from .wording import in_options
 
-def one_line(message: object) -> str:
-    """A message without line breaks."""
-    return " ".join(str(message).split())
-
-
-def warn(message: object) -> None:
-    """Print a warning as one line, above a progress bar if there is one."""
-    from tqdm import tqdm
-
-    tqdm.write(f"seminorm: warning: {one_line(message)}", file=sys.stderr)
+_EXPECTED = ImportError, MemoryError, OSError, ValueError  # whose messages are for users
+_names: dict[str, str] = {}  # what messages call files, by their paths
 
 
 @contextmanager
-def shown_warnings() -> Iterator[None]:
-    """Warnings of the library as one line each."""
+def called(path: Path, name: str) -> Iterator[None]:
+    """Let messages call a temporary file by a name."""
+    _names[str(path)] = name
+    try:
+        yield
+    finally:
+        del _names[str(path)]
+
+
+def shown(message: object) -> str:
+    """A message, or a path, with the names of temporary files."""
+    text = str(message)
+    for path, name in _names.items():
+        text = text.replace(path, name)
+    return text
+
+
+def one_line(message: object) -> str:
+    """A message without line breaks, in the words of the command line."""
+    return in_options(" ".join(shown(message).split()))
+
+
+def reason_of(error: BaseException) -> str:
+    """Why something failed, in one line."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror is not None:
+        return one_line(f"{error.filename}: {error.strerror.lower()}.")
+    if isinstance(error, MemoryError) and not str(error):
+        return "there is not enough memory: give a lower --depth, or thin the points."
+    if not isinstance(error, _EXPECTED):
+        fault = f"{type(error).__name__}: {error}"
+        return one_line(f"this is a fault of seminorm ({fault}): please report it with what --traceback shows.")
+    return one_line(error)
+
+
+@contextmanager
+def about(names: str) -> Iterator[None]:
+    """Errors of the library begin with the files that they are about."""
+    try:
+        yield
+    except ValueError as error:  # also of those that tell of too little memory
+        raise ValueError(f"{names}: {error}") from error
+
+
+def tell_failure(verb: str, error: BaseException, about: str = "") -> None:
+    """Print why a verb failed; ``about`` is a file that the reason may not name."""
+    reason = reason_of(error)
+    print(f"seminorm {verb}: {'' if about in reason else f'{about}: '}{reason}", file=sys.stderr)
+
+
+def warn(message: object, about: str = "") -> None:
+    """Print a warning as one line, above a progress bar if there is one."""
+    from tqdm import tqdm
+
+    text = one_line(message)
+    tqdm.write(f"seminorm: warning: {'' if about in text else f'{about}: '}{text}", file=sys.stderr)
+
+
+@contextmanager
+def shown_warnings(about: str = "") -> Iterator[None]:
+    """Warnings of the library as one line each; ``about`` is a file that they may not name."""
     with warnings.catch_warnings():
-        warnings.showwarning = lambda message, *where: warn(message)
+        warnings.showwarning = lambda message, *where: warn(message, about)
         yield
 
 
@@ -65,9 +118,18 @@ def peak_memory() -> int | None:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
-def listed(words: Sequence[str]) -> str:
+def memory_in_use() -> int:
+    """Bytes of the process; the peak, where the system does not say how many are in use now."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, LookupError, AttributeError):
+        return peak_memory() or 0
+
+
+def listed(words: Sequence[str], joint: str = "or") -> str:
     """Words with commas, and "or" before the last one."""
-    return f"{', '.join(words[:-1])} or {words[-1]}" if len(words) > 1 else words[0]
+    return f"{', '.join(words[:-1])} {joint} {words[-1]}" if len(words) > 1 else words[0]
 
 
 def as_size(number: int | None) -> str:
