@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from seminorm.clouds.trust import points_inwards, repaired_normals, trusted_points
+from seminorm.clouds.agreement import repaired_normals
+from seminorm.clouds.trust import points_inwards, trusted_points
 
 
 def torus(n, rng, noise=0.0):
@@ -42,7 +43,8 @@ def test_outliers_are_found_and_the_rest_stays(n, share, oriented, rng):
 def test_clouds_without_outliers_are_left_alone(noise, oriented, rng):
     points, normals = torus(4000, rng, noise)
     found = trusted_points(points, normals if oriented else None)
-    assert found.keep.all() and found.normals.all()
+    assert found.keep.all()
+    assert repaired_normals(points, normals) is normals
     uneven = rng.random(4000) < np.exp(1.5 * (points[:, 0] - 1.4))
     assert trusted_points(points[uneven], normals[uneven] if oriented else None).keep.mean() > 0.97
 
@@ -64,16 +66,30 @@ def test_the_order_of_points_does_not_matter_much(rng):
     np.testing.assert_array_equal(one[order], other)
 
 
-def test_normals_that_disagree_are_found_and_replaced(rng):
-    points, normals = torus(5000, rng)
-    wrong = rng.random(5000) < 0.05
-    given = np.where(wrong[:, None], -normals, normals)
-    found = trusted_points(points, given)
-    assert found.keep.all()
-    assert (found.normals == ~wrong).mean() > 0.998
-    repaired = repaired_normals(points, given, found.normals)
-    assert np.einsum("ij,ij->i", repaired, normals).min() > 0.9
-    np.testing.assert_array_equal(repaired[found.normals], given[found.normals])
+@pytest.mark.parametrize("n", [1000, 5000, 20_000])
+@pytest.mark.parametrize("noise", [0.0, 0.01])
+@pytest.mark.parametrize("at_random", [False, True])
+def test_normals_that_disagree_are_replaced(n, noise, at_random, rng):
+    points, normals = torus(n, rng, noise)
+    wrong = rng.random(n) < 0.05
+    given = np.where(wrong[:, None], directions(n, rng) if at_random else -normals, normals)
+    repaired = repaired_normals(points, given)
+    cosine = np.einsum("ij,ij->i", repaired, normals)
+    assert (cosine < 0.3).mean() < 0.003
+    changed = (repaired != given).any(axis=1)
+    assert cosine[changed].mean() > 0.93 and not (changed & ~wrong).mean() > 0.001
+
+
+def test_thin_sheets_keep_their_normals(rng):
+    """Two sides, nearer to each other than points of one side are."""
+    n = 2000
+    side = np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    points = np.column_stack([rng.random((n, 2)), 0.01 * side])
+    normals = np.column_stack([np.zeros((n, 2)), side])
+    assert repaired_normals(points, normals) is normals
+    wrong = rng.random(n) < 0.05
+    repaired = repaired_normals(points, np.where(wrong[:, None], -normals, normals))
+    assert (np.einsum("ij,ij->i", repaired, normals) > 0.9).mean() > 0.999
 
 
 def test_inward_normals_of_a_closed_surface(rng):

@@ -1,4 +1,4 @@
-"""Which points lie on a surface with others, and which normals agree with those around them: a vote of neighbours.
+"""Which points lie on a surface with others: a vote of neighbours.
 
 In empty space nothing opposes an outlier: whatever its weight, a fit makes a sheet through it. So points that do not
 belong are found before anything is fitted. Two neighbours support each other if each lies near the plane of the other
@@ -35,15 +35,12 @@ _LEAST_TRUST = 0.35  # share of trusted points below which nothing is set aside
 _GROWTH, _SIMILAR = 40, 1.5  # rounds of growth; radius of a point over that of its voters
 _PART_SHARE, _PART_LEAST, _PART_MOST = 0.01, 10, 30  # points of a part that may vote
 _SMALL_PART, _SPARSE_PART = 0.05, 2.0  # share of the points, and radius over the usual one
-_DIRTY, _DIRTY_NORMALS = 0.005, 0.02  # shares of far points and of opposed normals from which on a cloud is cleaned
-_CLEAR = 0.6  # share of supporting neighbours among the trusted ones, where normals can be judged
-_SURE = 0.2  # share of points at which they can be
+_DIRTY = 0.005  # share of far points from which on a cloud is cleaned
+_CLEAR = 0.6  # share of supporting neighbours among the trusted ones, where planes are clear
 _OFF_RATIO, _OFF_LEAST = 4.0, 0.2  # height over that of the neighbours, and in radii, of a point off the surface
 _LIMB = 6  # points of a thin limb
-_NORMAL_VOTES = 2.0
 _LARGE_PART, _OVER, _NEAR_SHEET = 0.1, 0.85, 0.05  # of ghosts: see there
 _HALF_NEIGHBORS, _PLANE_ROUNDS, _OUTLYING = 10, 2, 4.685
-_LENDERS = 8  # normals in the place of a bad one
 _CLOSED, _FLAT = 0.1, 0.01  # share of the area that may lack; volume over area**1.5 (of a ball 0.094)
 _GLANCE = 6000  # points at which a first look is enough, if nothing is wrong with them
 _MOST_VOTERS = 60_000
@@ -54,7 +51,6 @@ class Trust:
     """What a vote found."""
 
     keep: np.ndarray  #: (n,) whether a point belongs to a surface
-    normals: np.ndarray  #: (n,) whether a given normal agrees with those around it
     far: float  #: share of points far from all trusted ones
 
     @property
@@ -81,28 +77,13 @@ def trusted_points(points: np.ndarray, normals: np.ndarray | None = None) -> Tru
     n = len(points)
     everything = np.ones(n, dtype=bool)
     if n <= 2 * _NEIGHBORS:
-        return Trust(everything, everything, 0.0)
+        return Trust(everything, 0.0)
     if n > 2 * _GLANCE:
         some = np.sort(_order(n)[:_GLANCE])
         glance = _vote(points[some], None if normals is None else normals[some])
-        if glance.keep.all() and glance.normals.all():
-            return Trust(everything, everything, glance.far)
+        if glance.keep.all():
+            return Trust(everything, glance.far)
     return _vote(points, normals)
-
-
-def repaired_normals(points: np.ndarray, normals: np.ndarray, good: np.ndarray) -> np.ndarray:
-    """Unit normals (n, 3) with those that are not good replaced by the mean of the nearest good ones."""
-    bad = np.flatnonzero(~good)
-    if not len(bad) or good.sum() < _LENDERS:
-        return normals
-    kept = np.flatnonzero(good)
-    near = cKDTree(points[kept]).query(points[bad], k=_LENDERS, workers=thread_count())[1]
-    mean = normals[kept[near]].mean(axis=1)
-    length = _lengths(mean)
-    repaired = normals.copy()
-    clear = length > _AGREE  # where those around do not agree with each other, nothing is better than what was given
-    repaired[bad[clear]] = mean[clear] / length[clear, None]
-    return repaired
 
 
 def points_inwards(points: np.ndarray, normals: np.ndarray, areas: np.ndarray) -> bool:
@@ -119,13 +100,12 @@ def points_inwards(points: np.ndarray, normals: np.ndarray, areas: np.ndarray) -
 def _vote(points: np.ndarray, normals: np.ndarray | None) -> Trust:
     voters = _chosen_voters(points, normals)
     if voters.trust.mean() < _LEAST_TRUST:  # nothing is clear: leave it as it is
-        everything = np.ones(len(points), dtype=bool)
-        return Trust(everything, everything, 0.0)
+        return Trust(np.ones(len(points), dtype=bool), 0.0)
     voters.withdraw_ghosts()
     voters.withdraw_small_parts()
     if normals is None:
         voters.grow()
-    return _judge(points, normals, voters)
+    return _judge(points, voters)
 
 
 def _order(n: int) -> np.ndarray:
@@ -312,8 +292,8 @@ class _Voters:
         return loose & good[label]
 
 
-def _judge(points: np.ndarray, normals: np.ndarray | None, voters: _Voters) -> Trust:
-    """What the voters say of all points and their normals."""
+def _judge(points: np.ndarray, voters: _Voters) -> Trust:
+    """What the voters say of all points."""
     n, everyone = len(points), len(voters) == len(points)
     if everyone:
         to, by = voters.both_ways
@@ -346,14 +326,7 @@ def _judge(points: np.ndarray, normals: np.ndarray | None, voters: _Voters) -> T
         keep |= voters.attached if everyone else voters.attached[voters.tree.query(points, workers=thread_count())[1]]
     if everyone:
         keep = (keep | voters.limbs(placed | off)) & ~voters.ghost
-    if normals is None:
-        return Trust(keep, np.ones(n, dtype=bool), far)
-    cosine = _dots(normals[to], voters.normals[by])
-    agree = np.bincount(to, near * (cosine >= _AGREE), minlength=n)
-    sure = placed & (clarity >= _CLEAR)
-    opposed = float((agree[sure] < _NORMAL_VOTES).mean()) if sure.any() else 0.0
-    strict = dirty or (opposed > _DIRTY_NORMALS and sure.mean() >= _SURE)
-    return Trust(keep, (agree >= _NORMAL_VOTES) | ~sure | (not strict), far)
+    return Trust(keep, far)
 
 
 def _votes_on_all(points: np.ndarray, voters: _Voters) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -12,10 +12,11 @@ import numpy as np
 from tqdm import tqdm
 
 from .._base.warnings import warn_user
+from ..clouds.agreement import repaired_normals
 from ..clouds.cloud import PointCloud, as_cloud
 from ..clouds.normals.estimation import estimate_normals
 from ..clouds.preparation import drop_invalid
-from ..clouds.trust import points_inwards, repaired_normals, trusted_points
+from ..clouds.trust import points_inwards, trusted_points
 from ..fields.limits import DEEPEST_SURFACE
 from .boundaries import check_resolution
 from .fitting import Model
@@ -160,18 +161,21 @@ class _Belonging:
         unit = None if cloud.normals is None else _unit(cloud.normals[rows])
         trust = trusted_points(cloud.points[rows], unit)
         repaired = 0
-        if unit is not None and not trust.normals[trust.keep].all():
-            better = repaired_normals(cloud.points[rows], unit, trust.keep & trust.normals)
-            changed = trust.keep & (better != unit).any(axis=1)
-            repaired = int(changed.sum())
+        if unit is not None:
             assert cloud.normals is not None
-            directions = cloud.normals.copy()
-            directions[rows[changed]] = better[changed] * np.linalg.norm(directions[rows[changed]], axis=1)[:, None]
-            cloud = PointCloud(cloud.points, directions, cloud.colors, cloud.attributes)
+            kept = rows[trust.keep]
+            given = unit[trust.keep]
+            better = repaired_normals(cloud.points[kept], given)
+            changed = (better != given).any(axis=1)
+            repaired = int(changed.sum())
+            if repaired:
+                directions = cloud.normals.copy()
+                directions[kept[changed]] = better[changed] * np.linalg.norm(directions[kept[changed]], axis=1)[:, None]
+                cloud = PointCloud(cloud.points, directions, cloud.colors, cloud.attributes, cloud.sensor)
         aside = rows[~trust.keep]
         if len(aside) or repaired:
             parts = [f"{len(aside)} of {len(rows)} points do not lie on a surface with others, and are set aside"]
-            parts += [f"{repaired} normals that disagree with those around them are replaced by theirs"]
+            parts += [f"{repaired} normals that disagree with those around them are turned or replaced"]
             told = " and ".join(part for part, any_ in zip(parts, (len(aside), repaired), strict=True) if any_)
             warn_user(f"{told}; details['outliers'] has the rows, and outliers='keep' uses everything as it is.")
         if not len(aside):
