@@ -21,9 +21,6 @@ _CLEAR = 0.6  # length of the mean image, from which on neighbours can judge
 _OPPOSED, _AWAY = -0.5, 0.3  # cosine of a normal to the mean: surely wrong; and wrong, where some are so at random
 _SOME = 0.003  # share of surely wrong normals: fewer are chance
 _REVERSED, _AT_RANDOM = -0.8, 0.35  # share of those above this cosine, from which on normals are wrong at random
-    -0.8,
-    0.35,
-)  # if more of those than this share are above this cosine, normals are wrong at random
 _ONE_SPHERE = 0.3  # what the sum of two normals may have along the line between their points
 _TURN = 2.0  # votes for the opposite over those for the normal, that turn it
 _FOLLOWED = 0.5  # length of the mean image, from which on it is better than a normal that is wrong
