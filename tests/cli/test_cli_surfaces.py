@@ -11,6 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from commands import FAST, SETTINGS, failed, misused, run, sphere_points
 
 from seminorm import cli, files
 from seminorm._base import saving as serialization
@@ -21,61 +22,7 @@ from seminorm.files import read_mesh, write_points
 from seminorm.shapes import Mesh
 from seminorm.surfaces import Surface, reconstruct, reconstruction
 
-SETTINGS = {"depth": 3, "smoothness": 0.05, "tolerance": 0.05, "order": 2}
-FAST = ("--depth", "3", "--smoothness", "0.05", "--tolerance", "0.05", "--order", "2")
 VOLUME = 4 / 3 * np.pi
-
-
-def sphere_points(n=400, seed=0):
-    points = np.random.default_rng(seed).standard_normal((n, 3))
-    return points / np.linalg.norm(points, axis=1, keepdims=True)
-
-
-@pytest.fixture(scope="module")
-def points():
-    return sphere_points()
-
-
-@pytest.fixture(scope="module")
-def scan(points, tmp_path_factory):
-    """A file of points with normals and colours."""
-    path = tmp_path_factory.mktemp("scan") / "scan.ply"
-    return write_points(path, PointCloud(points, points, (points + 1) / 2))
-
-
-@pytest.fixture(scope="module")
-def surface(points):
-    return reconstruct(points, points, **SETTINGS)
-
-
-@pytest.fixture(scope="module")
-def mesh_file(surface, tmp_path_factory):
-    return surface.mesh().save(tmp_path_factory.mktemp("mesh") / "mesh.ply")
-
-
-@pytest.fixture(scope="module")
-def surface_file(surface, tmp_path_factory):
-    return surface.save(tmp_path_factory.mktemp("surface") / "surface.npz")
-
-
-def run(verb, *arguments):
-    return cli.main([verb, *map(str, arguments)])
-
-
-def failed(capsys, verb, *arguments):
-    """The one line of a command that must fail."""
-    assert run(verb, *arguments) == 1
-    message = capsys.readouterr().err
-    assert message.startswith(f"seminorm {verb}: ") and message.count("\n") == 1
-    return message
-
-
-def misused(capsys, verb, *arguments):
-    """The last line of a command that the parser must refuse."""
-    with pytest.raises(SystemExit) as stopped:
-        run(verb, *arguments)
-    assert stopped.value.code == 2
-    return capsys.readouterr().err.splitlines()[-1]
 
 
 # -- reconstruct -----------------------------------------------------------------------------------------------------
@@ -291,14 +238,6 @@ def test_any_number_of_threads_gives_the_same_bytes(scan, tmp_path):
         subprocess.run(command, check=True, timeout=300)
         assert json.loads((tmp_path / f"{number}.json").read_text())["threads"] == number
     assert len({(tmp_path / f"{number}.ply").read_bytes() for number in (1, 2, 4)}) == 1
-
-
-@pytest.fixture(scope="module")
-def cap(tmp_path_factory):
-    """A file of the upper half of a sphere, with colours."""
-    points = sphere_points(1200, seed=3)
-    points = points[points[:, 2] > 0]
-    return write_points(tmp_path_factory.mktemp("cap") / "cap.ply", PointCloud(points, points, (points + 1) / 2))
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,12 @@ def jobs_of(arguments: argparse.Namespace, outputs: Sequence[str] = ("output",))
     return jobs
 
 
+def check_list(path: Path, option: str) -> None:
+    """Raise an error if a file that tells of all files is to be one per file."""
+    if _NAME in str(path):
+        raise ValueError(f"{option} {path}: one list tells of all files, so leave {_NAME} out.")
+
+
 def run_jobs(jobs: Sequence[argparse.Namespace], work: Callable[[argparse.Namespace], Any]) -> tuple[list[Any], int]:
     """What ``work`` returns for each file, or a dict with the error, and the exit status; one failure stops no other.
 

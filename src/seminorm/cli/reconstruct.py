@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .batches import add_each, jobs_of, run_jobs
+from .batches import add_each, check_list, jobs_of, run_jobs
 from .clouds import known_sensor, naming, read_clouds, sensors_of
 from .options import (
     MEASURES,
@@ -202,6 +202,7 @@ def _check(arguments: argparse.Namespace, jobs: Sequence[argparse.Namespace]) ->
             check_output(job.outliers, POINT_OUTPUT_SUFFIXES)
         written += [("--output", job.output), ("--outliers", job.outliers)]
     if arguments.stats_json is not None:
+        check_list(arguments.stats_json, "--stats-json")
         check_output(arguments.stats_json, (".json",))
     check_different(arguments.inputs, written)
 
