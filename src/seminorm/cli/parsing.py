@@ -17,6 +17,7 @@ _ERRORS = [  # of argparse, in shorter words
     (r"^argument (\S+): not allowed with argument (\S+)", r"\1 is not allowed with \2: leave out one of them"),
     (r"^argument (\S+): expected one argument", r"\1 needs a value"),
     (r"^argument (\S+): invalid choice: (.*) \(choose from (.*)\)", r"\1 must be one of \3, got \2"),
+    (r"^argument (\S+): ignored explicit argument (.*)", r"\1 takes no value, got \2"),
     (r"^argument ", ""),
     (r"^the following arguments are required: (.*)", r"missing: \1"),
     (r"^(missing: .*)-o/--output", r"\1-o FILE, what to write"),
