@@ -60,8 +60,8 @@ REFUSED = {  # by the verbs: status 1, and nothing but this line
     "commas: write 0.5 for 0,5.",
     "info commas.csv": "commas.csv is not a point file: it looks like text whose numbers have decimal commas: write "
     "0.5 for 0,5.",
-    "info words.xyz": f"words.xyz is not a point file: it looks like text that begins with 'hello world\\nand nothing else\\n': "
-    f"{LINES}",
+    "info words.xyz": "words.xyz is not a point file: it looks like text that begins with 'hello world\\nand nothing "
+    f"else\\n': {LINES}",
     "normals flat.xyz -o m.ply": "flat.xyz has 2 columns, and points have at least three.",
     "render ragged.xyz -o p.png": "ragged.xyz, line 2: it has 2 columns where the lines above have 3.",
     # points that make no surface
@@ -77,7 +77,7 @@ REFUSED = {  # by the verbs: status 1, and nothing but this line
     "to write: are they swapped?",
     "reconstruct scan.ply -o scan.ply": "scan.ply is to be read and written: name another file for --output.",
     "reconstruct scan.ply -o nowhere/m.ply": "cannot write nowhere/m.ply: there is no folder nowhere, make it first.",
-    "reconstruct scan.ply -o folder": "cannot write folder: it is a folder.",
+    "reconstruct scan.ply -o folder": "cannot write folder: it is a folder, name a file in it.",
     "reconstruct scan.ply -o m.doc": "cannot write m.doc: its name must end in .ply, .obj, .stl, .off, .3mf, .glb, "
     ".gltf, .html or .npz.",
     "reconstruct scan.ply -o m.ply --outliers m.ply": "--output and --outliers are both m.ply: name two files.",
@@ -95,6 +95,8 @@ REFUSED = {  # by the verbs: status 1, and nothing but this line
     "write .ply.",
     "reconstruct scan.ply -o m.npz --quality": "--quality is for meshes, and m.npz is to hold the function: leave it "
     "out, or write a mesh.",
+    "reconstruct scan.ply -o m.ply --quality --faces 99": "--faces would undo --quality: leave out one of them, or set "
+    "the size of the triangles by --mesh-resolution.",
     "reconstruct plain.ply -o m.ply --color": "--color: plain.ply has no colours (red, green, blue).",
     "reconstruct bare.xyz -o m.ply --sensor 1,2,3 --sensor 1,2,3": "--sensor is given 2 times for 1 file: give it "
     "once, or once per file in their order.",

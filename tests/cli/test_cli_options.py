@@ -227,7 +227,8 @@ def quality(shop):
     assert good.min() > usual.min() + 5
     assert good.mean() > usual.mean() + 5 and (good > 30).mean() > 0.95
     assert read_mesh(shop.folder / "m.ply").is_watertight
-    assert shop.made("m.ply", "--quality", "--faces", "300").is_watertight  # the two go together
+    coarse = shop.made("m.ply", "--quality", "--mesh-resolution", "0.2")
+    assert (smallest_angles(coarse) > 30).mean() > 0.95 and len(coarse.faces) < 3000
 
 
 @of("reconstruct", "--open", "--closed", "--max-hole")

@@ -89,6 +89,23 @@ def test_any_format_goes_to_standard_output(target, begin, scan, tmp_path, pipe)
     assert begin is None or out.lstrip().startswith(begin)
 
 
+def test_surfaces_and_grids_go_through_pipes(scan, pipe):
+    function = pipe(b"", "reconstruct", scan, "-o", "-", "--to", "npz", *QUICK)[1]
+    status, table, _ = pipe(function, "info", "-")
+    assert status == 0 and b"a surface, as a function" in table
+    status, picture, _ = pipe(function, "render", "-", "-o", "-", "--size", "20x10", "--quiet")
+    assert status == 0 and picture.startswith(b"\x89PNG")
+    status, out, err = pipe(function, "reconstruct", "-", "-o", "-", "--quiet")
+    assert (status, out) == (1, b"") and "standard input holds a surface that seminorm reconstruct wrote" in err
+    rows = "".join(f"{x},{y},{x + y}\n" for x in range(5) for y in range(5)).encode()
+    words = ("-", "-o", "-", "--to", "csv", "--spacing", "1", "--alpha", "1e-6", "--depth", "2", "--quiet")
+    status, grid, err = pipe(b"a,b,c\n" + rows, "grid", *words)
+    assert status == 0 and grid.startswith(b"a,b,c\n") and "standard output: c at 5 x 5 points" in err
+    np.testing.assert_allclose(
+        np.loadtxt(grid.splitlines()[1:], delimiter=","), np.loadtxt(rows.splitlines(), delimiter=","), atol=1e-3
+    )
+
+
 def test_tables_and_warnings_do_not_mix_with_the_result(scan, points, tmp_path, pipe):
     path = write_points(tmp_path / "some.ply", PointCloud(np.r_[points, [[np.nan] * 3]]))
     status, out, err = pipe(path.read_bytes(), "reconstruct", "-", "-o", "-", "--stats", "--thin", "0.2", *FAST)

@@ -58,7 +58,7 @@ def check_one(inputs: Sequence[Path], advice: str) -> None:
 def check_output(path: Path, suffixes: Sequence[str] | None = None) -> None:
     """Raise an error if a file cannot be written, or its ending is none of those that are known."""
     if path.is_dir():
-        raise IsADirectoryError(f"cannot write {path}: it is a folder.")
+        raise IsADirectoryError(f"cannot write {path}: it is a folder, name a file in it.")
     if suffixes is not None and path.suffix.lower() not in suffixes:
         raise ValueError(f"cannot write {path}: its name must end in {listed(suffixes)}.")
     if not path.parent.is_dir():
