@@ -422,7 +422,7 @@ def test_wrong_usage_is_a_usage_error(options, capsys):
     with pytest.raises(SystemExit) as stopped:
         run("points.csv", *options)
     assert stopped.value.code == 2
-    assert re.search(r"--output|numbers with commas between them, got 'wide'|--order", capsys.readouterr().err)
+    assert re.search(r"missing: -o FILE|numbers with commas between them, got 'wide'|--order", capsys.readouterr().err)
 
 
 def test_a_failure_while_writing_leaves_the_old_grid(samples, tmp_path, capsys, monkeypatch):

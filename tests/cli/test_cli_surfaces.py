@@ -11,6 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from commands import FAST, SETTINGS, failed, misused, run, sphere_points
 
 from seminorm import cli, files
 from seminorm._base import saving as serialization
@@ -21,61 +22,7 @@ from seminorm.files import read_mesh, write_points
 from seminorm.shapes import Mesh
 from seminorm.surfaces import Surface, reconstruct, reconstruction
 
-SETTINGS = {"depth": 3, "smoothness": 0.05, "tolerance": 0.05, "order": 2}
-FAST = ("--depth", "3", "--smoothness", "0.05", "--tolerance", "0.05", "--order", "2")
 VOLUME = 4 / 3 * np.pi
-
-
-def sphere_points(n=400, seed=0):
-    points = np.random.default_rng(seed).standard_normal((n, 3))
-    return points / np.linalg.norm(points, axis=1, keepdims=True)
-
-
-@pytest.fixture(scope="module")
-def points():
-    return sphere_points()
-
-
-@pytest.fixture(scope="module")
-def scan(points, tmp_path_factory):
-    """A file of points with normals and colours."""
-    path = tmp_path_factory.mktemp("scan") / "scan.ply"
-    return write_points(path, PointCloud(points, points, (points + 1) / 2))
-
-
-@pytest.fixture(scope="module")
-def surface(points):
-    return reconstruct(points, points, **SETTINGS)
-
-
-@pytest.fixture(scope="module")
-def mesh_file(surface, tmp_path_factory):
-    return surface.mesh().save(tmp_path_factory.mktemp("mesh") / "mesh.ply")
-
-
-@pytest.fixture(scope="module")
-def surface_file(surface, tmp_path_factory):
-    return surface.save(tmp_path_factory.mktemp("surface") / "surface.npz")
-
-
-def run(verb, *arguments):
-    return cli.main([verb, *map(str, arguments)])
-
-
-def failed(capsys, verb, *arguments):
-    """The one line of a command that must fail."""
-    assert run(verb, *arguments) == 1
-    message = capsys.readouterr().err
-    assert message.startswith(f"seminorm {verb}: ") and message.count("\n") == 1
-    return message
-
-
-def misused(capsys, verb, *arguments):
-    """The last line of a command that the parser must refuse."""
-    with pytest.raises(SystemExit) as stopped:
-        run(verb, *arguments)
-    assert stopped.value.code == 2
-    return capsys.readouterr().err.splitlines()[-1]
 
 
 # -- reconstruct -----------------------------------------------------------------------------------------------------
@@ -121,7 +68,7 @@ def test_normals_that_are_missing_are_estimated(points, surface, tmp_path, capsy
     bare = write_points(tmp_path / "bare.ply", PointCloud(points))
     assert run("reconstruct", bare, "-o", tmp_path / "mesh.ply", *FAST) == 0
     told = capsys.readouterr()
-    assert "no normals: estimating them" in told.err and "normals estimated" in told.out
+    assert "bare.ply: no normals, estimating them" in told.err and "normals estimated" in told.out
     assert np.isclose(read_mesh(tmp_path / "mesh.ply").volume, VOLUME, rtol=0.03)
     scan = write_points(tmp_path / "scan.ply", PointCloud(points, points))
     for words, message in {
@@ -203,10 +150,11 @@ def test_points_are_prepared(points, tmp_path):
 
 
 def test_preparation_says_how_many_points_are_left(scan, tmp_path, capsys):
-    message = "--remove-duplicates: 400 of 800 points are left\n--thin 5: 1 of 400 points are left\n"
+    names = f"{scan}, {scan}"
+    message = f"{names}: --remove-duplicates leaves 400 of 800 points\n{names}: --thin 5 leaves 1 of 400 points\n"
     words = (scan, scan, "-o", tmp_path / "mesh.ply", "--remove-duplicates", "--thin", "5", *FAST)
     assert run("reconstruct", *words) == 1
-    reason = f"seminorm reconstruct: {scan}, {scan}: a surface needs at least 10"
+    reason = f"seminorm reconstruct: {names}: a surface needs at least 10"
     assert capsys.readouterr().err.startswith(f"{message}{reason}")
 
 
@@ -216,8 +164,8 @@ def test_invalid_points_are_left_out_and_counted(points, surface, tmp_path, caps
     path = write_points(tmp_path / "scan.ply", PointCloud(bad_points, bad_normals))
     assert run("reconstruct", path, "-o", tmp_path / "surface.npz", "--quiet", *FAST) == 0
     assert capsys.readouterr().err.splitlines() == [
-        "seminorm: warning: left out 2 of 403 points: NaN or infinity in their coordinates.",
-        "seminorm: warning: left out 1 of 403 points: their normals are zero or not finite.",
+        f"seminorm: warning: {path}: left out 2 of 403 points: NaN or infinity in their coordinates.",
+        f"seminorm: warning: {path}: left out 1 of 403 points: their normals are zero or not finite.",
     ]
     np.testing.assert_array_equal(Surface.load(tmp_path / "surface.npz").field.coef, surface.field.coef)
 
@@ -290,14 +238,6 @@ def test_any_number_of_threads_gives_the_same_bytes(scan, tmp_path):
         subprocess.run(command, check=True, timeout=300)
         assert json.loads((tmp_path / f"{number}.json").read_text())["threads"] == number
     assert len({(tmp_path / f"{number}.ply").read_bytes() for number in (1, 2, 4)}) == 1
-
-
-@pytest.fixture(scope="module")
-def cap(tmp_path_factory):
-    """A file of the upper half of a sphere, with colours."""
-    points = sphere_points(1200, seed=3)
-    points = points[points[:, 2] > 0]
-    return write_points(tmp_path_factory.mktemp("cap") / "cap.ply", PointCloud(points, points, (points + 1) / 2))
 
 
 @pytest.mark.parametrize(
@@ -456,7 +396,7 @@ def test_options_that_do_not_go_together(scan, tmp_path, capsys):
         ("--deviation", "0"),
     ):
         message = failed(capsys, "reconstruct", scan, "-o", npz, *options)
-        assert f"{options[0]} shapes the mesh" in message
+        assert f"{options[0]} is for meshes" in message
     assert ".stl files hold no colours" in failed(capsys, "reconstruct", scan, "-o", stl, "--color")
     assert "--confidence" in failed(capsys, "reconstruct", scan, "-o", ply, "--thin", "0.1", "--confidence")
     assert "not allowed with" in misused(capsys, "reconstruct", scan, "-o", ply, "--depth", 3, "--resolution", 1)
@@ -480,7 +420,7 @@ def test_colors_that_are_not_there(points, tmp_path, capsys):
         ("--trim", "0", "a positive length"),
         ("--trim-quantile", "1", "not including, 1"),
         ("--trim-quantile", "-0.5", "from 0 up to"),
-        ("--order", "4", "invalid choice"),
+        ("--order", "4", "one of 2, 3"),
         ("--threads", "0", "1 or more"),
         ("--threads", "2.5", "1 or more"),
         ("--memory", "4", "500MB"),
@@ -667,7 +607,7 @@ def test_points_that_cannot_be_drawn(points, tmp_path, capsys):
     some = PointCloud(np.concatenate([points, [[np.nan] * 3]]))
     path = write_points(tmp_path / "some.xyz", some)
     assert run("render", path, "-o", tmp_path / "p.png", "--size", "20x10", "--quiet") == 0
-    assert capsys.readouterr().err.startswith("seminorm: warning: left out 1 of 401 points")
+    assert capsys.readouterr().err.startswith(f"seminorm: warning: {path}: left out 1 of 401 points")
     path = write_points(tmp_path / "none.ply", PointCloud(points * np.nan))
     assert "none.ply" in failed(capsys, "render", path, "-o", tmp_path / "p.png", "--size", "20x10")
 

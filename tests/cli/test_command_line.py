@@ -1,13 +1,16 @@
 """The command line as a whole."""
 
 import re
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import seminorm
 from seminorm import cli
+from seminorm.cli.parsing import parsed
 
 
 def test_help_lists_the_verbs(capsys):
@@ -41,6 +44,26 @@ def test_unknown_verb_is_a_usage_error(capsys):
     with pytest.raises(SystemExit) as stopped:
         cli.main(["dance"])
     assert stopped.value.code == 2 and "dance" in capsys.readouterr().err
+
+
+def written_commands():
+    """The commands in the README and the documentation."""
+    root = Path(__file__).parents[2]
+    for page in (root / "README.md", *sorted((root / "docs").glob("*.md"))):
+        text = re.sub(r"```python.*?```", "", page.read_text(), flags=re.DOTALL)
+        lines = re.findall(r"^(?: {4})?((?:cat .*\| )?seminorm .*)$", text, flags=re.MULTILINE)
+        for line in lines + re.findall(r"`(seminorm \w+ [^`]+)`", text):
+            for command in re.split(r" \| | > ", line):
+                words = shlex.split(command, comments=True)
+                if words[0] == "seminorm" and len(words) > 2 and words[1].islower() and "--help" not in words:
+                    yield words[1:]
+
+
+def test_commands_in_the_documentation_are_understood():
+    commands = list(written_commands())
+    assert len(commands) > 15
+    for words in commands:
+        assert parsed(cli.make_parser(), words).verb == words[0]
 
 
 def test_importing_the_command_line_imports_nothing_heavy():

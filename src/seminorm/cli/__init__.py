@@ -14,12 +14,13 @@ from .reporting import tell_failure
 from .streams import abandon_output, standard_streams
 
 VERBS = {module.__name__.rpartition(".")[2]: module for module in (grid, normals, reconstruct, render, info)}
+_DESCRIPTION = "Smooth surfaces from points, and grids from scattered data."
 _TRACEBACK = "show where an error came from, instead of one line"
 
 
 def make_parser() -> Parser:
     """The parser with every verb of ``VERBS``."""
-    parser = Parser(prog="seminorm", description="Kernel methods whose regulariser is a semi-norm.")
+    parser = Parser(prog="seminorm", description=_DESCRIPTION)
     parser.usage = "%(prog)s VERB FILE ... [option ...]"
     parser.epilog = "seminorm VERB --help has the options of a verb, and examples."
     parser.add_argument("--version", action="version", version=f"seminorm {__version__}")

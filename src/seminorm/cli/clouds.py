@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from .options import Triple
-from .reporting import warn
+from .paths import FACE_SUFFIXES
+from .reporting import shown, warn
 
 _EXTREME = 1e100  # lengths whose powers are no numbers any more, or their reciprocals
 _THIN = 1e-9  # of the length of points on a line
 _COARSE = 0.2  # of the distance between points: steps of coordinates that show
+_FEW = 1000  # points of a file that may be meant as a mesh
 _SOME = 10_000  # points that tell how coordinates were rounded
 
 
@@ -31,7 +33,7 @@ def read_clouds(arguments: argparse.Namespace) -> tuple[Any, dict[str, int]]:
         cloud = prepare(cloud)
         dropped[reason] = before - len(cloud)
         if dropped[reason] and not arguments.quiet:
-            print(f"{option}: {len(cloud)} of {before} points are left", file=sys.stderr)
+            print(f"{shown(names)}: {option} leaves {len(cloud)} of {before} points", file=sys.stderr)
     return cloud, dropped
 
 
@@ -40,7 +42,8 @@ def sensors_of(arguments: argparse.Namespace) -> Sequence[Triple | None]:
     given, n = arguments.sensor or [None], len(arguments.inputs)
     if len(given) not in (1, n):
         raise ValueError(
-            f"--sensor is given {len(given)} times for {n} files: give it once, or once per file in their order."
+            f"--sensor is given {len(given)} times for {n} file{'s' * (n > 1)}: give it once, or once per file in "
+            "their order."
         )
     return given * n if len(given) == 1 else given
 
@@ -68,9 +71,11 @@ def known_sensor(cloud, names: str):
 
 def _read(path: Path, sensor: Triple | None, with_colors: bool):
     from ..clouds.cloud import PointCloud
-    from ..files import read_points
+    from ..files import open_points, read_points
 
     cloud = read_points(path)
+    if len(cloud) < _FEW and path.suffix.lower() in FACE_SUFFIXES and open_points(path).n_faces:
+        warn(f"{path} is a mesh, and its {len(cloud)} vertices are taken as points: give the points it was made of.")
     if with_colors and cloud.colors is None:
         raise ValueError(f"--color: {path} has no colours (red, green, blue).")
     colors = cloud.colors if with_colors else None
@@ -99,7 +104,7 @@ def valid_points(cloud, names: str):
         raise ValueError(f"{names}: none of the {len(cloud)} points can be used: {', '.join(counted)}.{advice}")
     for kind, reason in reasons.items():
         if dropped[kind]:
-            warn(f"left out {dropped[kind]} of {len(cloud)} points: {reason}.")
+            warn(f"{names}: left out {dropped[kind]} of {len(cloud)} points: {reason}.")
     return valid, dropped
 
 

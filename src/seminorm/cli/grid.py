@@ -42,7 +42,7 @@ def add_arguments(parser: Parser) -> None:
     criteria = ("robust_gcv", "gcv", "holdout")
     criterion_help = f"how auto chooses alpha: {listed(criteria)} (default: {criteria[0]})"
     add("--criterion", choices=criteria, default=criteria[0], metavar="NAME", help=criterion_help)
-    order_help = "of the derivatives that measure roughness (default: 2)"
+    order_help = "order of the derivatives that measure roughness (default: 2)"
     add("--order", type=int, choices=(1, 2, 3), default=2, help=order_help)
     add("--depth", type=number_or_word, default="auto", help="2**DEPTH cells along the longest side (default: auto)")
     add("--scale", type=numbers, metavar="S[,S...]", help="what coordinates are divided by, one or one per axis")

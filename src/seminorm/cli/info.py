@@ -13,11 +13,11 @@ HELP = "describe what files of points, meshes or surfaces hold"
 
 def add_arguments(parser: Parser) -> None:
     parser.set_layout(
-        "FILE [FILE ...]",
+        "FILE [FILE ...] [option ...]",
         "seminorm info scan.ply mesh.ply surface.npz",
         "cat scan.xyz | seminorm info - --from xyz",
     )
-    add_input(parser, "FILE", listed(POINT_SUFFIXES), POINT_SUFFIXES)
+    add_input(parser, "FILE", f"points, meshes, surfaces: {listed(POINT_SUFFIXES)}", POINT_SUFFIXES)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -25,7 +25,8 @@ def add_arguments(parser: Parser) -> None:
     add_input(parser, "POINTS", f"file of points: {listed(POINT_SUFFIXES)}", POINT_SUFFIXES)
     add_output(parser, "FILE", f"file to write: {listed(POINT_OUTPUT_SUFFIXES)}", POINT_OUTPUT_SUFFIXES, each=True)
     add_each(parser, "one output")
-    add("--neighbors", type=count, metavar="K", help="of each point, itself included (default: from the noise)")
+    neighbors_help = "neighbours of each point, itself included (default: from the noise)"
+    add("--neighbors", type=count, metavar="K", help=neighbors_help)
     sensor_help = "where the points were measured from: normals look there; with --each once, or once per file"
     add("--sensor", type=place, action="append", metavar="X,Y,Z", help=sensor_help)
     add("--planes", action="store_true", help="fit planes to the neighbours, instead of quadrics")
@@ -66,7 +67,10 @@ def _estimate(job: argparse.Namespace) -> None:
             attributes["confidence"] = found.confidence
         write_points(job.output, PointCloud(found.points, found.normals, found.colors, attributes, found.sensor))
     if found.oriented == "consistent":
-        warn("the inside of these points cannot be told from the outside: all normals may be the wrong way round.")
+        warn(
+            f"{path}: the inside of these points cannot be told from the outside, and all normals may be the wrong way "
+            "round: give --sensor, if you know it."
+        )
     if not job.quiet:
         print(
             f"{shown(job.output)}: {len(found)} points, {found.n_neighbors} neighbours, signs: {found.oriented}, "

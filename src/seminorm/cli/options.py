@@ -28,6 +28,7 @@ COLORS = {
     "brown": (0.55, 0.40, 0.28),
 }
 TRANSPARENT = "transparent"
+MEASURES = ("distance", "density", "filled", "uncertainty", "curvature", "gradient_length")  # Surface.mesh knows them
 _LARGEST_SIDE = 16384
 _MOST_SAMPLES = 16
 _FEWEST_FACES = 4  # those of a tetrahedron
@@ -41,7 +42,7 @@ def add_input(
     """The files to read, and --from; ``text`` is the ending of what is not recognised from its first bytes."""
     parser.add_argument("inputs", nargs="+", type=path_or_dash, metavar=metavar, help=f"{what}; - for standard input")
     such = f"{suffixes[0][1:]} or {suffixes[1][1:]}"
-    from_help = f"of standard input, such as {such} (default: recognised, where that is certain)"
+    from_help = f"format of standard input, such as {such} (default: recognised, where it can be)"
     parser.add_argument("--from", dest="source", type=ending(suffixes), metavar="FORMAT", help=from_help)
     parser.set_defaults(text=text)
 
@@ -55,7 +56,7 @@ def add_output(
     parser.set_defaults(target=None, default_target=suffixes[0])
     if len(suffixes) > 1:
         where = "standard output, and of files in a folder" if each else "standard output"
-        to_help = f"of {where} (default: {suffixes[0][1:]})"
+        to_help = f"format of {where} (default: {suffixes[0][1:]})"
         parser.add_argument("--to", dest="target", type=ending(suffixes), metavar="FORMAT", help=to_help)
 
 
@@ -86,7 +87,8 @@ def _number(kind: Callable, valid: Callable, what: str) -> Callable:
         except ValueError:
             number = None
         if number is None or not valid(number):
-            raise argparse.ArgumentTypeError(f"must be {what}, got {text!r}")
+            point = ", with a decimal point" if "," in text else ""
+            raise argparse.ArgumentTypeError(f"must be {what}{point}, got {text!r}")
         return number
 
     return parse
@@ -123,6 +125,16 @@ def number_or_word(text: str) -> float | str:
 def words(text: str) -> list[str]:
     """Words with commas between them."""
     return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def measures(text: str) -> list[str]:
+    """Names of what can be measured at the vertices of a mesh, each of them once."""
+    names = list(dict.fromkeys(word.lower().replace("-", "_") for word in words(text)))
+    unknown = [name for name in names if name not in MEASURES]
+    if unknown or not names:
+        got = repr(unknown[0] if unknown else text)
+        raise argparse.ArgumentTypeError(f"must be {listed(MEASURES)}, or several with commas, got {got}")
+    return names
 
 
 def numbers(text: str) -> list[float]:

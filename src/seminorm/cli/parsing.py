@@ -16,8 +16,12 @@ _ERRORS = [  # of argparse, in shorter words
     (r"^argument (\S+): must be", r"\1 must be"),
     (r"^argument (\S+): not allowed with argument (\S+)", r"\1 is not allowed with \2: leave out one of them"),
     (r"^argument (\S+): expected one argument", r"\1 needs a value"),
+    (r"^argument (\S+): invalid choice: (.*) \(choose from (.*)\)", r"\1 must be one of \3, got \2"),
+    (r"^argument (\S+): ignored explicit argument (.*)", r"\1 takes no value, got \2"),
     (r"^argument ", ""),
     (r"^the following arguments are required: (.*)", r"missing: \1"),
+    (r"^(missing: .*)-o/--output", r"\1-o FILE, what to write"),
+    (r"^ambiguous option: (\S+) could match (.*)", r"\1 may be \2: write more of it"),
 ]
 
 
@@ -27,6 +31,7 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, *arguments: Any, **options: Any):
         options.setdefault("formatter_class", Layout)
         super().__init__(*arguments, **options)
+        self._positionals.title = "files"
         self.verbs: dict[str, argparse.ArgumentParser] = {}
 
     def set_layout(self, usage: str, *examples: str) -> None:
@@ -91,8 +96,9 @@ class Layout(argparse.HelpFormatter):
 def parsed(parser: Parser, argv: Sequence[str]) -> argparse.Namespace:
     """The arguments of a command line."""
     arguments, rest = parser.parse_known_args(with_lists(argv))
-    for word in rest:
-        if word.startswith("-") or arguments.verb is None:
+    plain = rest.index("--") if "--" in rest else len(rest)  # what follows is no option
+    for word in (*rest[:plain], *rest[plain + 1 :]):
+        if arguments.verb is None or (word.startswith("-") and word != "-" and word in rest[:plain]):
             (parser.verbs.get(arguments.verb) or parser).error(f"there is no option {word}; --help lists all")
         arguments.inputs.append(path_or_dash(word))
     return arguments

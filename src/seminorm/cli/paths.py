@@ -58,7 +58,7 @@ def check_one(inputs: Sequence[Path], advice: str) -> None:
 def check_output(path: Path, suffixes: Sequence[str] | None = None) -> None:
     """Raise an error if a file cannot be written, or its ending is none of those that are known."""
     if path.is_dir():
-        raise IsADirectoryError(f"cannot write {path}: it is a folder.")
+        raise IsADirectoryError(f"cannot write {path}: it is a folder, name a file in it.")
     if suffixes is not None and path.suffix.lower() not in suffixes:
         raise ValueError(f"cannot write {path}: its name must end in {listed(suffixes)}.")
     if not path.parent.is_dir():
@@ -84,14 +84,29 @@ def check_different(inputs: Iterable[Path], outputs: Iterable[tuple[str, Path | 
         written[path.resolve()] = option
 
 
+def check_order(inputs: Sequence[Path], output: Path) -> None:
+    """Raise an error if what is read and what is written seem to have changed places."""
+    missing = next((path for path in inputs if not path.exists()), None)
+    if missing is not None and output.is_file() and not _near(missing):
+        raise FileNotFoundError(
+            f"there is no file {missing}, but {output} is there, and -o names the file to write: are they swapped?"
+        )
+
+
 def _instead_of(path: Path) -> str:
     """What to do about a file that does not exist."""
     if not path.parent.is_dir():
         return f": there is no folder {path.parent} either."
     if any(sign in path.name for sign in "*?["):
         return ": no file has a name of that pattern."
-    near = get_close_matches(path.name, os.listdir(path.parent), n=1, cutoff=0.75)
+    near = _near(path)
     return f": did you mean {path.with_name(near[0])}?" if near else f" (the current folder is {Path.cwd()})."
+
+
+def _near(path: Path) -> list[str]:
+    """The name in the same folder that is most like that of a path, if one is."""
+    names = os.listdir(path.parent) if path.parent.is_dir() else []
+    return get_close_matches(path.name, names, n=1, cutoff=0.75)
 
 
 def holds_surface(path: Path) -> bool:

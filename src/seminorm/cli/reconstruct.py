@@ -7,9 +7,22 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .batches import add_each, jobs_of, run_jobs
+from .batches import add_each, check_list, jobs_of, run_jobs
 from .clouds import known_sensor, naming, read_clouds, sensors_of
-from .options import add_input, add_output, count, depth, distance, faces, length, memory, place, share
+from .options import (
+    MEASURES,
+    add_input,
+    add_output,
+    count,
+    depth,
+    distance,
+    faces,
+    length,
+    measures,
+    memory,
+    place,
+    share,
+)
 from .parsing import Parser
 from .paths import (
     FUNCTION_SUFFIX,
@@ -35,6 +48,8 @@ from .reporting import (
 
 HELP = "fit a smooth surface to points, and write it as a mesh"
 _COLORLESS = (".stl",)
+_COLORS_ALONE = (".obj", ".off", ".3mf", ".glb", ".gltf", ".html")  # besides what has no room for any attribute
+_SHAPING = ("trim", "trim_quantile", "open", "closed", "max_hole", "faces", "quality", "mesh_resolution", "deviation")
 
 
 def add_arguments(parser: Parser) -> None:
@@ -42,6 +57,7 @@ def add_arguments(parser: Parser) -> None:
         "POINTS [POINTS ...] -o FILE [option ...]",
         "seminorm reconstruct scan.ply -o mesh.ply",
         "seminorm reconstruct scan.ply -o mesh.glb --color --faces 100000 --stats",
+        "seminorm reconstruct scan.ply -o mesh.ply --quality --attributes distance,curvature",
         "seminorm reconstruct a.ply b.ply -o mesh.ply --sensor 0,0,2 --sensor 3,1,2",
         "seminorm reconstruct --each *.ply -o 'meshes/{name}.obj' --stats-json all.json",
         "cat scan.ply | seminorm reconstruct - -o - | seminorm info -",
@@ -74,7 +90,7 @@ def _add_fit(parser: Parser) -> None:
         "--order",
         type=int,
         choices=(2, 3),
-        help="of the derivatives that measure roughness (default: 3, for many points 2)",
+        help="order of the derivatives that measure roughness (default: 3, for many points 2)",
     )
     add("--fast", action="store_true", help="order 2 and cells twice as wide, unless these are given")
     sensor_help = "where points without normals were measured from, once for all files or once per file"
@@ -85,21 +101,23 @@ def _add_fit(parser: Parser) -> None:
 def _add_mesh(parser: Parser) -> None:
     group = parser.add_argument_group("mesh")
     add = group.add_argument
-    add("--mesh-resolution", type=length, metavar="R", help="largest width of the cells it is cut into")
+    add("--mesh-resolution", type=length, metavar="R", help="largest width of the cells that it is cut from")
     deviation_help = "how far triangles may lie from the surface; 0 keeps all vertices where it is flat"
     add("--deviation", type=distance, metavar="D", help=deviation_help)
     add("--faces", type=faces, metavar="N", help="the most triangles that the mesh may have")
+    add("--quality", action="store_true", help="triangles that are nearly equilateral, for simulations; takes longer")
     ends = group.add_mutually_exclusive_group().add_argument
-    ends("--open", action="store_true", help="end the surface where points end (default: if it is open)")
+    ends("--open", action="store_true", help="end the surface where points end (default: if they cover one side)")
     ends("--closed", action="store_true", help="close the surface, whatever the points cover")
     hole_help = "leave holes open that are wider than this (default: fill all holes of a closed surface)"
     ends("--max-hole", type=distance, metavar="D", help=hole_help)
     trims = group.add_mutually_exclusive_group().add_argument
-    trims("--trim", type=length, metavar="D", help="open, with nothing farther than D from all points")
-    trims(
-        "--trim-quantile", type=share, metavar="Q", help="open, without this share of it, where points are least dense"
-    )
+    trims("--trim", type=length, metavar="D", help="end it where all points are farther than D")
+    quantile_help = "cut off the share Q of it, where points are least dense"
+    trims("--trim-quantile", type=share, metavar="Q", help=quantile_help)
     add("--color", action="store_true", help="give the surface the colours of the points")
+    measures_help = f"columns to write for the vertices of a .ply, with commas between them: {listed(MEASURES)}"
+    add("--attributes", type=measures, metavar="NAME,...", help=measures_help)
 
 
 def _add_preparation(parser: Parser) -> None:
@@ -116,6 +134,7 @@ def _add_preparation(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Reconstruct one surface from all files, or one from each."""
+    sensors_of(arguments)
     jobs = jobs_of(arguments, ("output", "outliers"))
     _check(arguments, jobs)
     stats, status = run_jobs(jobs, _reconstruct)
@@ -144,7 +163,7 @@ def _reconstruct(job: argparse.Namespace) -> dict | None:
             cloud, dropped = read_clouds(job)
         _check_normals(job, cloud)
         if not job.quiet and cloud.normals is None:
-            print("the points have no normals: estimating them", file=sys.stderr)
+            print(f"{shown(names)}: no normals, estimating them", file=sys.stderr)
         wanted = _fit_options(job, cloud)
         with clock.stage("reconstruct"), about(names):
             surface = reconstruct(cloud, verbose=verbose, **wanted)
@@ -175,7 +194,6 @@ def _reconstruct(job: argparse.Namespace) -> dict | None:
 
 def _check(arguments: argparse.Namespace, jobs: Sequence[argparse.Namespace]) -> None:
     """Everything that can be known to be wrong before the work begins, but for the files to read."""
-    sensors_of(arguments)
     written: list[tuple[str, Path | None]] = [("--stats-json", arguments.stats_json)]
     for job in jobs:
         _check_options(job)
@@ -184,6 +202,7 @@ def _check(arguments: argparse.Namespace, jobs: Sequence[argparse.Namespace]) ->
             check_output(job.outliers, POINT_OUTPUT_SUFFIXES)
         written += [("--output", job.output), ("--outliers", job.outliers)]
     if arguments.stats_json is not None:
+        check_list(arguments.stats_json, "--stats-json")
         check_output(arguments.stats_json, (".json",))
     check_different(arguments.inputs, written)
 
@@ -192,10 +211,9 @@ def _check_options(arguments: argparse.Namespace) -> None:
     """Options that do not go together."""
     output = arguments.output
     if not _wants_mesh(arguments):
-        shaping = ("trim", "trim_quantile", "open", "closed", "max_hole", "faces", "mesh_resolution", "deviation")
-        for option in shaping:
+        for option in (*_SHAPING, "attributes"):
             if getattr(arguments, option) is not None and getattr(arguments, option) is not False:
-                shape = f"--{option.replace('_', '-')} shapes the mesh"
+                shape = f"--{option.replace('_', '-')} is for meshes"
                 raise ValueError(f"{shape}, and {output} is to hold the function: leave it out, or write a mesh.")
     trims = [
         f"--{name.replace('_', '-')}" for name in ("trim", "trim_quantile") if getattr(arguments, name) is not None
@@ -203,9 +221,17 @@ def _check_options(arguments: argparse.Namespace) -> None:
     if trims and (arguments.closed or arguments.max_hole is not None):
         other = "--closed" if arguments.closed else "--max-hole"
         raise ValueError(f"{trims[0]} is for open surfaces, and {other} is not: leave out one of them.")
+    if arguments.quality and arguments.faces is not None:
+        raise ValueError(
+            "--faces would undo --quality: leave out one of them, or set the size of the triangles by "
+            "--mesh-resolution."
+        )
     if arguments.color and output.suffix.lower() in _COLORLESS:
         kept = [suffix for suffix in MESH_SUFFIXES if suffix not in _COLORLESS]
         raise ValueError(f"--color: {output.suffix} files hold no colours, write {listed(kept)}.")
+    if arguments.attributes is not None and output.suffix.lower() in (*_COLORLESS, *_COLORS_ALONE):
+        kept = [suffix for suffix in MESH_SUFFIXES if suffix not in (*_COLORLESS, *_COLORS_ALONE)]
+        raise ValueError(f"--attributes: {output.suffix} files hold no attributes of vertices, write {listed(kept)}.")
     if arguments.confidence and arguments.thin is not None:
         raise ValueError("--thin gives all normals the same length, so --confidence finds none: leave out one of them.")
 
@@ -256,6 +282,8 @@ def _mesh_options(arguments: argparse.Namespace) -> dict:
         "boundary": "open" if is_open else "closed" if arguments.closed else None,
         "max_hole": arguments.max_hole,
         "target_faces": arguments.faces,
+        "method": "quality" if arguments.quality else None,
+        "attributes": arguments.attributes,
     }
     return {name: value for name, value in wanted.items() if value is not None}
 

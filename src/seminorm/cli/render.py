@@ -24,13 +24,20 @@ def add_arguments(parser: Parser) -> None:
         "seminorm render scan.ply -o scan.png --color silver --background transparent",
         "seminorm render surface.npz -o turn.png --turntable 36",
         "seminorm render --each *.ply -o 'pictures/{name}.png'",
+        "seminorm reconstruct scan.ply -o - | seminorm render - -o mesh.png",
     )
     shape_help = "a mesh, points, or a surface written by seminorm reconstruct as .npz (drawn by ray tracing)"
     add_input(parser, "SHAPE", shape_help, POINT_SUFFIXES)
     add_output(parser, "FILE", "file to write: .png", (".png",))
     add_each(parser, "one picture")
     add = parser.add_argument
-    add("--size", type=picture_size, default=(800, 600), metavar="WxH", help="in pixels (default: 800x600)")
+    add(
+        "--size",
+        type=picture_size,
+        default=(800, 600),
+        metavar="WxH",
+        help="pixels of the picture (default: 800x600)",
+    )
     add("--direction", type=vector, metavar="X,Y,Z", help="where the camera looks")
     add("--up", type=vector, metavar="X,Y,Z", help="what is up in the picture (default: 0,0,1)")
     add("--orthographic", action="store_true", help="parallel rays, instead of perspective")

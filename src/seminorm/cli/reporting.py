@@ -14,14 +14,10 @@ _EXPECTED = ImportError, MemoryError, OSError, ValueError  # whose messages are 
 _names: dict[str, str] = {}  # what messages call files, by their paths
 
 
-@contextmanager
-def called(path: Path, name: str) -> Iterator[None]:
-    """Let messages call a temporary file by a name."""
+def call(path: Path, name: str) -> Path:
+    """Let messages call a temporary file by a name, also those about errors when it is gone."""
     _names[str(path)] = name
-    try:
-        yield
-    finally:
-        del _names[str(path)]
+    return path
 
 
 def shown(message: object) -> str:

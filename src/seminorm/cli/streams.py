@@ -11,7 +11,7 @@ from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
 
 from .options import DASH
-from .reporting import called
+from .reporting import call
 
 _HEAD = 2**12
 _SIGNATURES: dict[bytes | tuple[bytes, ...], str] = {
@@ -20,6 +20,7 @@ _SIGNATURES: dict[bytes | tuple[bytes, ...], str] = {
     (b"OFF", b"COFF", b"NOFF", b"CNOFF"): ".off",
     b"\x93NUMPY": ".npy",
     b"LASF": ".las",
+    b"ASTM-E57": ".e57",
 }
 _PACKED = {(b"\x1f\x8b",): "gzip", (b"BZh",): "bzip2", (b"\xfd7zXZ",): "xz"}
 
@@ -33,18 +34,17 @@ def standard_streams(arguments: argparse.Namespace) -> Iterator[None]:
         yield
         return
     with tempfile.TemporaryDirectory(prefix="seminorm-") as folder:
-        source = Path(folder) / "input"
         if reads:
-            source = _received(source, arguments)
+            source = call(_received(Path(folder) / "input", arguments), "standard input")
             arguments.inputs = [source if path == DASH else path for path in arguments.inputs]
         if not writes:
-            with called(source, "standard input"):
-                yield
-            return
-        arguments.output = Path(folder) / f"output{arguments.target or arguments.default_target}"
-        with called(source, "standard input"), called(arguments.output, "standard output"), redirect_stdout(sys.stderr):
             yield
-        _send(arguments.output)
+            return
+        output = Path(folder) / f"output{arguments.target or arguments.default_target}"
+        arguments.output = call(output, "standard output")
+        with redirect_stdout(sys.stderr):
+            yield
+        _send(output)
 
 
 def abandon_output() -> None:
@@ -56,8 +56,10 @@ def abandon_output() -> None:
 def _check(arguments: argparse.Namespace, reads: int, writes: bool) -> None:
     if (reads or writes) and getattr(arguments, "each", False):
         raise ValueError(
-            "--each names files after files: it goes neither with standard input nor with standard output."
+            "--each reads files and writes files: leave it out, or name files in place of - (standard input or output)."
         )
+    if writes and getattr(arguments, "turntable", None) is not None:
+        raise ValueError("--turntable writes several pictures, and standard output (-o -) takes one: name a file.")
     if reads > 1:
         raise ValueError("standard input (-) is given twice, and can be read once: name files instead.")
     if reads and (sys.stdin is None or sys.stdin.isatty()):
@@ -93,7 +95,7 @@ def _received(path: Path, arguments: argparse.Namespace) -> Path:
 def _recognized(head: bytes, path: Path, text: str | None) -> str:
     """The ending of a file by its first bytes."""
     if not head:
-        raise ValueError("standard input is empty: does the command before the pipe fail?")
+        raise ValueError("standard input is empty: did the command before the pipe fail?")
     for signature, suffix in _SIGNATURES.items():
         if head.startswith(signature):
             return suffix

@@ -30,6 +30,7 @@ _WORDS = [
     (r"(it looks like a zip archive[^:]*)\.$", r"\1: unpack it, or rename it to end in .npz or .3mf."),
     (r"(has no array points, but .*)\.$", rf"\1: {_ARRAYS}."),
 ]
+_PIPED = r"^(standard input .*): rename it to end in \.(\w+)\.$"
 _OTHER_FORMAT = r"it looks like an? (PLY|PCD|OFF|OBJ|STL|E57|NPY) file\.$"
 
 
@@ -37,4 +38,5 @@ def in_options(message: str) -> str:
     """A message with the names of options in place of those of arguments, and with what to do."""
     for pattern, words in _WORDS:
         message = re.sub(pattern, words, message)
-    return re.sub(_OTHER_FORMAT, lambda found: f"{found[0][:-1]}: rename it to end in .{found[1].lower()}.", message)
+    message = re.sub(_OTHER_FORMAT, lambda found: f"{found[0][:-1]}: rename it to end in .{found[1].lower()}.", message)
+    return re.sub(_PIPED, r"\1: give --from \2.", message)

@@ -1,5 +1,6 @@
 """What can be wrong with a file, said in its own words."""
 
+import re
 from pathlib import Path
 
 from .._base.formats import FileFormatError
@@ -31,6 +32,7 @@ _SIGNATURES: list[tuple[bytes | tuple[bytes, ...], str]] = [
     ((b"OFF", b"COFF", b"NOFF"), "an OFF file"),
     (b"v ", "an OBJ file"),
 ]
+_DECIMAL_COMMAS = rb"(?m)^[ \t]*-?\d+,\d+(?:[ \t]*;[ \t]*|[ \t]+)-?\d+,\d+(?:[;\s]|$)"
 
 
 def looks_like(path: Path) -> str:
@@ -41,13 +43,15 @@ def looks_like(path: Path) -> str:
     for signature, name in _SIGNATURES:
         if start.startswith(signature):
             return name
+    if re.search(_DECIMAL_COMMAS, head):
+        return "text whose numbers have decimal commas: write 0.5 for 0,5"
     if b"\nv " in head and b"\0" not in head:
         return "an OBJ file"
     if len(head) >= 84 and path.stat().st_size == 84 + 50 * int.from_bytes(head[80:84], "little"):
         return "a binary STL file"
     if any(byte < 9 for byte in head):
         return "binary data of an unknown kind"
-    words = head.replace(b",", b" ").split()[:3]
+    words = re.sub(rb"^\s*(?:#|//).*", b"", head, flags=re.MULTILINE).replace(b",", b" ").split()[:3]
     try:
         return f"text that begins with the numbers {' '.join(str(float(word)) for word in words)}"
     except ValueError:
