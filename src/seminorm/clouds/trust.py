@@ -54,6 +54,11 @@ class Trust:
     far: float  #: share of points far from all trusted ones
 
     @property
+    def dirty(self) -> bool:
+        """Whether so many points are far from all others that it is no chance."""
+        return self.far > _DIRTY
+
+    @property
     def outliers(self) -> int:
         """How many points do not belong."""
         return int(len(self.keep) - self.keep.sum())

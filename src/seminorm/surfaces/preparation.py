@@ -12,11 +12,11 @@ import numpy as np
 from tqdm import tqdm
 
 from .._base.warnings import warn_user
-from ..clouds.agreement import repaired_normals
+from ..clouds.cleaning import cleaned
 from ..clouds.cloud import PointCloud, as_cloud
 from ..clouds.normals.estimation import estimate_normals
 from ..clouds.preparation import drop_invalid
-from ..clouds.trust import points_inwards, trusted_points
+from ..clouds.trust import points_inwards
 from ..fields.limits import DEEPEST_SURFACE
 from .boundaries import check_resolution
 from .fitting import Model
@@ -159,20 +159,16 @@ class _Belonging:
         if outliers == "keep" or len(rows) < _LEAST_POINTS:
             return cls(cloud, None, none, 0)
         unit = None if cloud.normals is None else _unit(cloud.normals[rows])
-        trust = trusted_points(cloud.points[rows], unit)
-        repaired = 0
-        if unit is not None:
-            assert cloud.normals is not None
-            kept = rows[trust.keep]
-            given = unit[trust.keep]
-            better = repaired_normals(cloud.points[kept], given)
-            changed = (better != given).any(axis=1)
-            repaired = int(changed.sum())
-            if repaired:
-                directions = cloud.normals.copy()
-                directions[kept[changed]] = better[changed] * np.linalg.norm(directions[kept[changed]], axis=1)[:, None]
-                cloud = PointCloud(cloud.points, directions, cloud.colors, cloud.attributes, cloud.sensor)
-        aside = rows[~trust.keep]
+        found = cleaned(cloud.points[rows], unit)
+        repaired = found.repaired
+        if repaired:
+            assert cloud.normals is not None and found.normals is not None and unit is not None
+            changed = (found.normals != unit).any(axis=1)
+            directions = cloud.normals.copy()
+            length = np.linalg.norm(directions[rows[changed]], axis=1, keepdims=True)
+            directions[rows[changed]] = found.normals[changed] * length
+            cloud = PointCloud(cloud.points, directions, cloud.colors, cloud.attributes, cloud.sensor)
+        aside = rows[~found.keep]
         if len(aside) or repaired:
             parts = [f"{len(aside)} of {len(rows)} points do not lie on a surface with others, and are set aside"]
             parts += [f"{repaired} normals that disagree with those around them are turned or replaced"]

@@ -28,7 +28,7 @@ _RIDGE = 1e-6  # on the curvatures, per unit of mass, in radii
 _SAME_SIDE, _LEAST_ON_A_SIDE = 0.3, 6  # dot product of sides that agree, and how many must agree to count alone
 _DOUBT = 0.03  # squared sine of the angle at which confidence is one half
 _LONE = 4.0  # times the median distance of neighbours: farther points are doubtful
-_NO_SIDES = np.zeros((0, 3))
+NO_SIDES = np.zeros((0, 3))
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Neighborhoods:
         across creases, lose their weight.
         """
         n, count = len(self.points), self._count
-        source_sides = _NO_SIDES if sides is None else sides if self._member is None else _means(sides, self._member)
+        source_sides = NO_SIDES if sides is None else sides if self._member is None else _means(sides, self._member)
         fewer = max(count * 2 // 3, min(count, 8))
         normals, feet = np.empty((n, 3)), np.empty((n, 3))
         doubt, radius, width = np.empty(n), np.empty(n), np.empty(n)
@@ -77,7 +77,7 @@ class Neighborhoods:
         for first in range(0, n, _CHUNK):
             rows = order[first : first + _CHUNK]
             queries = self.points[rows]
-            query_sides = _NO_SIDES if sides is None else sides[rows]
+            query_sides = NO_SIDES if sides is None else sides[rows]
             distance, near = self._tree.query(queries, k=count, workers=thread_count())
             found, height, deviation, slope, evenness = self._fit(queries, near, count, source_sides, query_sides)
             other = self._fit(queries, near, fewer, source_sides, query_sides)[0]
@@ -97,7 +97,7 @@ class Neighborhoods:
         ladder = [k for k in _LADDER if k <= n // 4]
         rows = _sample(n)
         _, near = self._tree.query(self.points[rows], k=ladder[-1], workers=thread_count())
-        fits = [self._fit(self.points[rows], near, k, _NO_SIDES, _NO_SIDES) for k in ladder]
+        fits = [self._fit(self.points[rows], near, k, NO_SIDES, NO_SIDES) for k in ladder]
         noisy = bool(np.median(fits[min(3, len(fits) - 1)][2]) < _STEADY * np.median(fits[0][2]))
         step = _best_step(fits, noisy)
         if not _is_one_sheet(fits[step]):
@@ -128,13 +128,22 @@ class Neighborhoods:
         deviation of the points from the surface, the variance of the slope in units of that deviation squared, and the
         width: 1 if the points extend evenly in the plane and 0 if they lie on a line.
         """
-        m = len(queries)
-        found = np.empty((m, 3)), np.empty(m), np.empty(m), np.empty(m), np.empty(m)
-        place = self._source, self._mass, sides, queries, query_sides, near
         quadric = self.quadric and k >= _LEAST_FOR_QUADRIC
-        limits = _OUTLYING, _LEAST_DEVIATION, _RIDGE, _SAME_SIDE, _LEAST_ON_A_SIDE
-        _native.fit_neighborhoods(*place, k, quadric, _ROUNDS, *limits, *found)
-        return found
+        return _fitted(self._source, self._mass, sides, queries, query_sides, near, k, quadric)
+
+
+def fitted_quadrics(points: np.ndarray, sides, queries: np.ndarray, query_sides, near: np.ndarray) -> tuple:
+    """Quadrics through the neighbours ``near`` (m, k) of queries (m, 3) among points: normals, heights over the queries,
+    deviations and more, see :class:`Neighborhoods`. ``sides`` are unit vectors, or ``NO_SIDES``."""
+    return _fitted(points, np.ones(len(points)), sides, queries, query_sides, near, near.shape[1], True)
+
+
+def _fitted(source, mass, sides, queries, query_sides, near, k: int, quadric: bool) -> tuple[np.ndarray, ...]:
+    m = len(queries)
+    found = np.empty((m, 3)), np.empty(m), np.empty(m), np.empty(m), np.empty(m)
+    limits = _OUTLYING, _LEAST_DEVIATION, _RIDGE, _SAME_SIDE, _LEAST_ON_A_SIDE
+    _native.fit_neighborhoods(source, mass, sides, queries, query_sides, near, k, quadric, _ROUNDS, *limits, *found)
+    return found
 
 
 def _means(values: np.ndarray, member: np.ndarray) -> np.ndarray:
