@@ -133,7 +133,7 @@ class Neighborhoods:
 
 
 def fitted_quadrics(points: np.ndarray, sides, queries: np.ndarray, query_sides, near: np.ndarray) -> tuple:
-    """Quadrics through the neighbours ``near`` (m, k) of queries (m, 3) among points: normals, heights over the queries,
+    """Quadrics through the neighbours ``near`` (m, k) of queries (m, 3) among points: normals, heights over queries,
     deviations and more, see :class:`Neighborhoods`. ``sides`` are unit vectors, or ``NO_SIDES``."""
     return _fitted(points, np.ones(len(points)), sides, queries, query_sides, near, near.shape[1], True)
 
