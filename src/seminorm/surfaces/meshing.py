@@ -13,6 +13,7 @@ from ..shapes.extraction.marching import component_labels, extract
 from ..shapes.extraction.shaping import Shaping
 from ..shapes.extraction.thinning import QUALITY
 from ..shapes.extraction.trimming import components_with_data, smoothed
+from ..shapes.handles import without_handles
 from ..shapes.mesh import Mesh
 from .boundaries import (
     SMOOTHING,
@@ -39,6 +40,7 @@ _BOUNDARIES = ("auto", "closed", "open", "extrapolate")
 _METHODS = ("standard", "quality")
 _FLIP = 2.0  # deviations that the diagonals of a flipped edge may pass each other by,
 _FLIP_CELL = 0.05  # or cells of the mesh, if that is more
+_HANDLE = 2.0  # distances of points: supported length of a loop, from which on a handle stays
 _QUALITY: dict[str, Any] = {"wanted": 0.95, "rounds": 6, "passes": 3}  # of the triangles of method="quality"
 _THINNED_QUALITY = 0.6  # least of the triangles that thinning leaves there
 
@@ -90,14 +92,27 @@ class SurfaceMesher:
         coarse = plan.resolution is not None and plan.resolution > surface.resolution * (1 + 1e-9)
         if self.grid is None or coarse:
             spacing = plan.resolution or surface.resolution / 2
-            return Mesh(*extract(surface, bounds, spacing, shaping=self._shaping(spacing), **options))
+            return self._without_handles(
+                Mesh(*extract(surface, bounds, spacing, shaping=self._shaping(spacing), **options))
+            )
         finer = max(1, _MESH_DEPTH - self.grid.depth)
         if plan.resolution is not None:
             finer = max(int(np.ceil(np.log2(surface.resolution / plan.resolution) - 1e-9)), 0)
         sampler = _BlockSampler(self.grid, self.grid.depth + finer, bounds)
         bounds = sampler.bounds
         options |= {"shaping": self._shaping(sampler.spacing), "side": _BLOCK, "batch": 4096}
-        return Mesh(*extract(sampler, sampler.bounds, sampler.spacing, **options))
+        return self._without_handles(Mesh(*extract(sampler, sampler.bounds, sampler.spacing, **options)))
+
+    def _without_handles(self, mesh: Mesh) -> Mesh:
+        """The mesh without handles that no data support: these have the normal of the mesh at their nearest point."""
+        data, known = self.surface.data, self.surface.normals
+        if known is None or self.plan.keep_unsupported:
+            return mesh
+
+        def support(vertices: np.ndarray, normals: np.ndarray) -> np.ndarray:
+            return np.einsum("ij,ij->i", normals, known[data.nearest(vertices)[1]])
+
+        return without_handles(mesh, support, _HANDLE * data.typical)
 
     def _reduced(self, mesh: Mesh, bounds) -> Mesh:
         """The mesh without what it should not have: what lies far from the data, what is not supported by them, and

@@ -201,7 +201,8 @@ class Surface(Implicit):
         method : "standard" or "quality"
             "quality" makes triangles that are nearly equilateral, as simulations want them, in some more time.
         keep_unsupported : bool
-            Keep components that have hardly any data of their own: bubbles made of noise.
+            Keep components that have hardly any data of their own, bubbles made of noise, and handles whose shortest
+            loop has next to no data: bridges between sheets, and holes torn into thin ones.
         attributes : str or sequence of str
             What else to give the vertices: "distance" to the nearest data point; "density", data points per unit of
             area nearby; "filled", whether the surface is a guess there, farther from the data than three times the
