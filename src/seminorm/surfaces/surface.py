@@ -247,7 +247,8 @@ class Surface(Implicit):
                 "the uncertainty needs to know the fit: give the surface a model with its order, smoothness and "
                 "tolerance, as reconstruct does."
             )
-        return place_deviation(self._grid, self.points, self.normals, self.model, X, self.data)
+        estimated = str(self.details.get("normals", "")).startswith("estimated")
+        return place_deviation(self._grid, self.points, self.normals, self.model, X, self.data, estimated=estimated)
 
     def save(self, path: str | PathLike[str], **options) -> Path:
         """Write the mesh, with the options of :meth:`mesh`, or the function and all that is attached; the path's ending
