@@ -28,6 +28,7 @@ _FOLDS, _FOLDS_ESTIMATED = 5, 3
 _HELD_OUT = 0.1
 _MOST = 30_000  # points that are fitted again for each fold: all, or windows of them
 _OF_FEWER = 0.75  # of the variance found where normals are estimated again: fewer points reach farther (measured)
+_LEAST_ESTIMATED = 30  # points whose normals can be estimated again without some of them
 _TOL = 0.02
 _STEPS = 8  # of Newton's method towards the surface
 _FEW = 4.0  # pairs that the posterior's own scale counts for
@@ -36,6 +37,7 @@ _ALIKE = 4.0  # pairs, times the squared share of the noise, that the mean of al
 _LEAST_LOCAL = 0.05  # of the mean of all
 _HOLES, _HOLE_SHARE = 8, 0.15  # least number of discs that are held out, and most of the points in them
 _MOST_HOLES = 60
+_NARROWEST = 1.5  # radius of the discs, times the distance from data at which a surface is made up
 _MEDIAN_SQUARE = 0.4549  # of a normal number of variance one
 _LEAST_IN_HOLE = 3  # pairs of a disc that tell something
 
@@ -89,26 +91,30 @@ class Evidence:
             distances *= np.sqrt(_OF_FEWER)
         return HeldOut(feet[pairs.T.ravel()], distances.T.ravel())
 
-    def holes(self, radius: float) -> tuple[np.ndarray, HeldOut, Field]:
+    def holes(self, radius: float) -> tuple[np.ndarray, HeldOut, Field] | None:
         """Which points are left (n,) when discs about as wide as given are cut out, what the points within them tell,
-        and the surface that was fitted without them.
+        and the surface that was fitted without them; None where points are too few for that.
         """
         area = self._oriented.spacing**2 * self._oriented.size**2
-        radius = max(min(radius, np.sqrt(_HOLE_SHARE * area.sum() / _HOLES / np.pi)), 2 * FILLED * area.min() ** 0.5)
-        number = int(np.clip(_HOLE_SHARE * area.sum() / (np.pi * radius**2), 1, _MOST_HOLES))
+        widest = np.sqrt(_HOLE_SHARE * area.sum() / _HOLES / np.pi)
+        radius = max(min(radius, widest), _NARROWEST * FILLED * self._spacing)
+        number = int(np.clip(_HOLE_SHARE * area.sum() / (np.pi * radius**2), 1, min(_MOST_HOLES, len(area))))
         rng = np.random.default_rng([_SEED, len(area), 1])
         centers = self.points[rng.choice(len(area), number, replace=False, p=area / area.sum())]
         away, hole = cKDTree(centers).query(self.points)
         kept = away > radius
+        if np.count_nonzero(kept) < len(kept) / 2:
+            return None
         fit = self._fit(np.flatnonzero(kept), False)
         feet, away = _feet(fit, self.points[~kept], max(radius / 2, self._spacing))
         pairs = mutual_neighbors(feet, self.normals[~kept])
         both = pairs.T.ravel()
-        return kept, HeldOut(feet[both], away[both], hole[~kept][pairs[:, 0]]), fit
+        found = HeldOut(feet[both], away[both], hole[~kept][pairs[:, 0]])
+        return (kept, found, fit) if len(pairs) else None
 
     def _fit(self, rows: np.ndarray, estimated: bool) -> Field:
         points = self._oriented[rows]
-        if estimated:
+        if estimated and len(rows) >= _LEAST_ESTIMATED:
             new = estimate_normals(self.points[rows], orient=False).normals
             signs = np.where((new * points.normals).sum(axis=1) < 0, -1, 1)
             points = replace(points, normals=np.ascontiguousarray(signs[:, None] * new, dtype=np.float32))

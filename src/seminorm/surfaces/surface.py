@@ -205,8 +205,9 @@ class Surface(Implicit):
         attributes : str or sequence of str
             What else to give the vertices: "distance" to the nearest data point; "density", data points per unit of
             area nearby; "filled", whether the surface is a guess there, farther from the data than three times the
-            distance of neighbouring data; "uncertainty", the estimated standard deviation of the surface along its
-            normal, in a few seconds (:func:`seminorm.surfaces.uncertainty.place_deviation`); "curvature", the mean of
+            distance of neighbouring data; "uncertainty", the standard deviation of the surface along its normal,
+            calibrated by points that are held out, in some seconds
+            (:func:`seminorm.surfaces.uncertainty.place_deviation`); "curvature", the mean of
             the principal ones, 1 / r on a ball of radius r; "gradient_length" of the function, near 1 where it is
             trustworthy. Attached attributes come without being asked for; one with such a name is replaced if it is
             asked for.

@@ -67,10 +67,10 @@ def place_deviation(
 
     The function f of a surface is the mean of a Gaussian process: its prior belongs to the semi-norm, and points and
     normals have noise of the variances that their weights stand for [Walder 2008, 3.1.3]. The deviation of the place is
-    that of f divided by |grad f|, from ten random draws of the posterior. It shows where data are sparse or missing; its
-    size is calibrated by points that are held out (:mod:`seminorm.surfaces.calibration`), so that it has what smoothing
-    hides and what neighbouring normals have wrong together. ``estimated`` says that the normals were estimated from the
-    points; they are then estimated again without the points that are held out.
+    that of f divided by |grad f|, from ten random draws of the posterior. It shows where data are sparse or missing.
+    Its size is calibrated by points that are held out (:mod:`seminorm.surfaces.calibration`), so that it includes what
+    smoothing hides, and errors that neighbouring normals share. ``estimated`` says that the normals were estimated from
+    the points; they are then estimated again without the points that are held out.
 
     The draws live on the levels of the basis that have together at most 60 000 functions, and see at most 50 000 points
     with the weight of all. Where the cells of these levels are wider than the details of the fit, by a factor c, the
@@ -84,15 +84,18 @@ def place_deviation(
         normals = normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), np.finfo(float).tiny)
     posterior = _Posterior.of(field, points, normals, model, data)
     evidence = Evidence(field, points, normals, model.order, model.smoothness, model.tolerance)
-    variance = posterior.spread(np.arange(len(points)), field, _DRAWS)
+    variance = posterior.variance(np.arange(len(points)), field, _DRAWS)
     squares, far = variance(X), farness(data, X)
     pairs = evidence.pairs(estimated)
     near = local_factors(pairs, variance(pairs.places), X, posterior.scale)
     if not (far >= 1).any():
         return np.sqrt(near * squares)
     width = float(np.quantile(data.nearest(X[far >= 1])[0], _WIDTH))
-    kept, holes, filling = evidence.holes(width)
-    there = posterior.spread(np.flatnonzero(kept), filling, _DRAWS_OF_HOLES)(holes.places)
+    cut = evidence.holes(width)
+    if cut is None:
+        return np.sqrt(near * squares)
+    kept, holes, filling = cut
+    there = posterior.variance(np.flatnonzero(kept), filling, _DRAWS_OF_HOLES)(holes.places)
     inside = hole_factor(holes, there, farness(Neighborhood(points[kept]), holes.places), float(np.median(near)))
     return np.sqrt(near ** (1 - far) * inside**far * squares)
 
@@ -126,18 +129,18 @@ class _Posterior:
         scale /= (1 + field.dimension) * len(points)
         return cls(tree, model.order, alpha, tree.box.coordinates(points[rows]), weights, rows, size, scale)
 
-    def spread(self, kept: np.ndarray, field: Field, number: int) -> Callable[[np.ndarray], np.ndarray]:
+    def variance(self, kept: np.ndarray, field: Field, number: int) -> Callable[[np.ndarray], np.ndarray]:
         """The variance of the place at any X (m, 3) on a field, given the points of the rows ``kept`` alone, for an
         observation of weight one that has variance one."""
         known = np.isin(self.rows, kept)
         options = self.tree, self.order, self.alpha, self.points[known], self.weights[known]
         draws = list(_draws(*options, number))
 
-        def variance(X: np.ndarray) -> np.ndarray:
+        def at(X: np.ndarray) -> np.ndarray:
             slopes = np.maximum(np.linalg.norm(field.jet(X)[1], axis=1), LEAST_SLOPE)
             return self.size**2 * sum(draw(X) ** 2 for draw in draws) / number / slopes**2
 
-        return variance
+        return at
 
 
 def _coarse_tree(tree: Tree) -> Tree:
