@@ -5,7 +5,7 @@ import pytest
 
 from seminorm._base.threads import limited_threads
 from seminorm.surfaces import reconstruct
-from seminorm.surfaces.calibration import HeldOut, farness, hole_factor, local_factors, mutual_neighbors
+from seminorm.surfaces.calibration import HeldOutPairs, farness, hole_factor, local_factors, mutual_neighbors
 from seminorm.surfaces.surface import Neighborhood
 
 
@@ -20,7 +20,7 @@ def held_out(n, deviation, noise, seed=0):
     places = np.column_stack([rng.random((n, 2)), np.zeros(n)])
     error = deviation(places) * rng.standard_normal(n)
     distances = np.concatenate([error, error]) + noise * rng.standard_normal(2 * n)
-    return HeldOut(np.concatenate([places, places + 1e-6]), distances)
+    return HeldOutPairs(np.concatenate([places, places + 1e-6]), distances)
 
 
 @pytest.mark.parametrize("noise", [0.0, 1.0, 3.0])
@@ -43,9 +43,9 @@ def test_factors_are_local_where_noise_allows():
 
 
 def test_without_evidence_the_posterior_has_its_own_scale():
-    none = HeldOut(np.zeros((0, 3)), np.zeros(0))
+    none = HeldOutPairs(np.zeros((0, 3)), np.zeros(0))
     np.testing.assert_array_equal(local_factors(none, np.zeros(0), np.zeros((3, 3)), 0.7), 0.7)
-    against = HeldOut(np.zeros((4, 3)), np.array([1.0, 1.0, -1.0, -1.0]))  # products below zero
+    against = HeldOutPairs(np.zeros((4, 3)), np.array([1.0, 1.0, -1.0, -1.0]))  # products below zero
     np.testing.assert_array_equal(local_factors(against, np.ones(4), np.zeros((3, 3)), 0.7), 0.7)
     assert hole_factor(none, np.zeros(0), np.zeros(0), 2.0) == 2.0
 
@@ -54,7 +54,7 @@ def test_few_bad_discs_do_not_decide_about_holes():
     rng = np.random.default_rng(0)
     error = np.repeat(3.0 * rng.standard_normal(400), 5)
     error[:50] *= 100
-    holes = HeldOut(np.zeros((4000, 3)), np.concatenate([error, error]), np.repeat(np.arange(400), 5))
+    holes = HeldOutPairs(np.zeros((4000, 3)), np.concatenate([error, error]), np.repeat(np.arange(400), 5))
     assert hole_factor(holes, np.ones(4000), np.ones(4000), 1.0) == pytest.approx(9.0, rel=0.3)
 
 

@@ -43,7 +43,7 @@ _LEAST_IN_HOLE = 3  # pairs of a disc that tell something
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class HeldOutPairs:
     """Pairs of points that were held out together."""
 
     places: np.ndarray  # (2 n, 3): the feet of the first and of the second ones on the surface
@@ -56,7 +56,7 @@ class HeldOut:
         return first * second
 
 
-class Evidence:
+class Refits:
     """Fits without some points, and the distances of these points; all in the units of the data."""
 
     def __init__(
@@ -68,7 +68,7 @@ class Evidence:
         self._model = Model(order, field.tree.degree, smoothness / size, tolerance / size, field.depth)
         self._spacing = float(np.median(self._oriented.spacing)) * size
 
-    def pairs(self, estimated: bool) -> HeldOut:
+    def pairs(self, estimated: bool) -> HeldOutPairs:
         """Pairs of neighbours, in several folds; normals that were ``estimated`` are so again without them."""
         rows = np.arange(len(self.points))
         if len(rows) > _MOST:
@@ -89,9 +89,9 @@ class Evidence:
             distances[begin : begin + each] = away.reshape(2, -1).T
         if estimated:
             distances *= np.sqrt(_OF_FEWER)
-        return HeldOut(feet[pairs.T.ravel()], distances.T.ravel())
+        return HeldOutPairs(feet[pairs.T.ravel()], distances.T.ravel())
 
-    def holes(self, radius: float) -> tuple[np.ndarray, HeldOut, Field] | None:
+    def holes(self, radius: float) -> tuple[np.ndarray, HeldOutPairs, Field] | None:
         """Which points are left (n,) when discs about as wide as given are cut out, what the points within them tell,
         and the surface that was fitted without them; None where points are too few for that.
         """
@@ -109,7 +109,7 @@ class Evidence:
         feet, away = _feet(fit, self.points[~kept], max(radius / 2, self._spacing))
         pairs = mutual_neighbors(feet, self.normals[~kept])
         both = pairs.T.ravel()
-        found = HeldOut(feet[both], away[both], hole[~kept][pairs[:, 0]])
+        found = HeldOutPairs(feet[both], away[both], hole[~kept][pairs[:, 0]])
         return (kept, found, fit) if len(pairs) else None
 
     def _fit(self, rows: np.ndarray, estimated: bool) -> Field:
@@ -139,7 +139,7 @@ def farness(data: Neighborhood, X: np.ndarray) -> np.ndarray:
     return np.clip(np.log(np.maximum(distances / spacing, 1.0)) / np.log(FILLED), 0.0, 1.0)
 
 
-def local_factors(pairs: HeldOut, variances: np.ndarray, X: np.ndarray, scale: float) -> np.ndarray:
+def local_factors(pairs: HeldOutPairs, variances: np.ndarray, X: np.ndarray, scale: float) -> np.ndarray:
     """Factors (m,) of the posterior's variance at places X (m, 3), from the variances at the places of the pairs;
     ``scale`` is the posterior's own.
 
@@ -161,8 +161,8 @@ def local_factors(pairs: HeldOut, variances: np.ndarray, X: np.ndarray, scale: f
     return np.maximum(found, _LEAST_LOCAL * prior * factor * typical) / (expected[near].sum(axis=1) + prior * typical)
 
 
-def hole_factor(holes: HeldOut, variances: np.ndarray, far: np.ndarray, near: float) -> float:
-    """The factor of the posterior's variance within holes, from discs (:attr:`HeldOut.hole`); at least that near the
+def hole_factor(holes: HeldOutPairs, variances: np.ndarray, far: np.ndarray, near: float) -> float:
+    """The factor of the posterior's variance within holes, from discs (:attr:`HeldOutPairs.hole`); at least that near the
     data.
 
     Errors within a disc go together, and few discs, over edges or thin parts, may be far off: so the factor is the

@@ -207,10 +207,9 @@ class Surface(Implicit):
             area nearby; "filled", whether the surface is a guess there, farther from the data than three times the
             distance of neighbouring data; "uncertainty", the standard deviation of the surface along its normal,
             calibrated by points that are held out, in some seconds
-            (:func:`seminorm.surfaces.uncertainty.place_deviation`); "curvature", the mean of
-            the principal ones, 1 / r on a ball of radius r; "gradient_length" of the function, near 1 where it is
-            trustworthy. Attached attributes come without being asked for; one with such a name is replaced if it is
-            asked for.
+            (:func:`seminorm.surfaces.uncertainty.place_deviation`); "curvature", the mean of the principal ones, 1 / r
+            on a ball of radius r; "gradient_length" of the function, near 1 where it is trustworthy. Attached
+            attributes come without being asked for; one with such a name is replaced if it is asked for.
         refine : int
             Newton steps that bring each vertex onto the surface.
         verbose : bool

@@ -12,7 +12,7 @@ from ..fields.posterior import energy_noise
 from ..fields.system import collapse, dot, gather
 from ..fields.tree import Tree
 from ..shapes.attributes import Neighborhood
-from .calibration import LEAST_SLOPE, Evidence, farness, hole_factor, local_factors
+from .calibration import LEAST_SLOPE, Refits, farness, hole_factor, local_factors
 
 _DRAWS = 10
 _DRAWS_OF_HOLES = 6
@@ -83,15 +83,15 @@ def place_deviation(
         normals = field.jet(points)[1]
         normals = normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), np.finfo(float).tiny)
     posterior = _Posterior.of(field, points, normals, model, data)
-    evidence = Evidence(field, points, normals, model.order, model.smoothness, model.tolerance)
+    refits = Refits(field, points, normals, model.order, model.smoothness, model.tolerance)
     variance = posterior.variance(np.arange(len(points)), field, _DRAWS)
     squares, far = variance(X), farness(data, X)
-    pairs = evidence.pairs(estimated)
+    pairs = refits.pairs(estimated)
     near = local_factors(pairs, variance(pairs.places), X, posterior.scale)
     if not (far >= 1).any():
         return np.sqrt(near * squares)
     width = float(np.quantile(data.nearest(X[far >= 1])[0], _WIDTH))
-    cut = evidence.holes(width)
+    cut = refits.holes(width)
     if cut is None:
         return np.sqrt(near * squares)
     kept, holes, filling = cut
