@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from seminorm._base.threads import limited_threads
+from seminorm.clouds.pairs import HeldOutPairs, hole_factor, local_factors, mutual_neighbors
+from seminorm.shapes.attributes import Neighborhood, farness
 from seminorm.surfaces import reconstruct
-from seminorm.surfaces.calibration import HeldOutPairs, farness, hole_factor, local_factors, mutual_neighbors
-from seminorm.surfaces.surface import Neighborhood
 
 
 def directions(n, seed=0):

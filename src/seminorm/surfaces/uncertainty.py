@@ -6,13 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
+from ..clouds.pairs import hole_factor, local_factors
 from ..fields.field import Field
 from ..fields.pointwise import LocalEnergy, PointEquations
 from ..fields.posterior import energy_noise
 from ..fields.system import collapse, dot, gather
 from ..fields.tree import Tree
-from ..shapes.attributes import Neighborhood
-from .calibration import LEAST_SLOPE, Refits, farness, hole_factor, local_factors
+from ..shapes.attributes import Neighborhood, farness
+from .calibration import LEAST_SLOPE, Refits
 
 _DRAWS = 10
 _DRAWS_OF_HOLES = 6
