@@ -78,6 +78,12 @@ def filled(data: Neighborhood, X: np.ndarray) -> np.ndarray:
     return distances > FILLED * spacing
 
 
+def farness(data: Neighborhood, X: np.ndarray) -> np.ndarray:
+    """0 at places within a spacing of the data, 1 where a surface is made up; the logarithm of the distance between."""
+    distances, spacing = distance_and_spacing(data, X)
+    return np.clip(np.log(np.maximum(distances / spacing, 1.0)) / np.log(FILLED), 0.0, 1.0)
+
+
 def mean_curvature(shape: Implicit, X: np.ndarray) -> np.ndarray:
     """Mean curvature of a shape, 1 / r on a ball of radius r."""
     return _in_chunks(lambda part: shape.curvature(part).mean, X)

@@ -142,12 +142,15 @@ def held_out_errors(fit: SurfaceFit, test: OrientedPoints) -> tuple[float, float
 def windows(points: OrientedPoints) -> OrientedPoints:
     """Some compact parts of many points: the neighbours of a few of them, each once."""
     n = len(points)
-    if n <= _WINDOW_POINTS:
-        return points
-    chosen = np.zeros(n, dtype=np.bool_)
-    each = _WINDOW_POINTS // _WINDOWS
-    for center in np.random.default_rng([_SEED, n]).choice(n, _WINDOWS, replace=False):
-        away = ((points.X - points.X[center]) ** 2).sum(axis=1)
+    return points if n <= _WINDOW_POINTS else points[window_rows(points.X, _WINDOW_POINTS)]
+
+
+def window_rows(X: np.ndarray, most: int) -> np.ndarray:
+    """Which points (n, d) belong to a few compact parts with about so many points: a mask (n,)."""
+    chosen = np.zeros(len(X), dtype=np.bool_)
+    each = most // _WINDOWS
+    for center in np.random.default_rng([_SEED, len(X)]).choice(len(X), _WINDOWS, replace=False):
+        away = ((X - X[center]) ** 2).sum(axis=1)
         away[chosen] = np.inf
         chosen[np.argpartition(away, each)[:each]] = True
-    return points[chosen]
+    return chosen

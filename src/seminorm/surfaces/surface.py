@@ -206,11 +206,11 @@ class Surface(Implicit):
         attributes : str or sequence of str
             What else to give the vertices: "distance" to the nearest data point; "density", data points per unit of
             area nearby; "filled", whether the surface is a guess there, farther from the data than three times the
-            distance of neighbouring data; "uncertainty", the estimated standard deviation of the surface along its
-            normal, in a few seconds (:func:`seminorm.surfaces.uncertainty.place_deviation`); "curvature", the mean of
-            the principal ones, 1 / r on a ball of radius r; "gradient_length" of the function, near 1 where it is
-            trustworthy. Attached attributes come without being asked for; one with such a name is replaced if it is
-            asked for.
+            distance of neighbouring data; "uncertainty", the standard deviation of the surface along its normal,
+            calibrated by points that are held out, in some seconds
+            (:func:`seminorm.surfaces.uncertainty.place_deviation`); "curvature", the mean of the principal ones, 1 / r
+            on a ball of radius r; "gradient_length" of the function, near 1 where it is trustworthy. Attached
+            attributes come without being asked for; one with such a name is replaced if it is asked for.
         refine : int
             Newton steps that bring each vertex onto the surface.
         verbose : bool
@@ -248,7 +248,8 @@ class Surface(Implicit):
                 "the uncertainty needs to know the fit: give the surface a model with its order, smoothness and "
                 "tolerance, as reconstruct does."
             )
-        return place_deviation(self._grid, self.points, self.normals, self.model, X, self.data)
+        estimated = str(self.details.get("normals", "")).startswith("estimated")
+        return place_deviation(self._grid, self.points, self.normals, self.model, X, self.data, estimated=estimated)
 
     def save(self, path: str | PathLike[str], **options) -> Path:
         """Write the mesh, with the options of :meth:`mesh`, or the function and all that is attached; the path's ending
