@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from seminorm.clouds.agreement import repaired_normals
+from seminorm.clouds.normals.repair import repaired_normals
 from seminorm.clouds.trust import points_inwards, trusted_points
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .agreement import repaired_normals
+from .normals.repair import repaired_normals
 from .strays import stray_points
 from .trust import trusted_points
 

@@ -13,7 +13,7 @@ side, and neither those on the other side of a thin sheet. Such a normal is turn
 import numpy as np
 from scipy.spatial import cKDTree
 
-from .._base.threads import thread_count
+from ..._base.threads import thread_count
 
 _NEIGHBORS = 14, 28, 56  # those whose images are longest count: noise wants more of them
 _ROUNDS = 4
@@ -37,7 +37,7 @@ def repaired_normals(points: np.ndarray, normals: np.ndarray) -> np.ndarray:
     Examples
     --------
     >>> import numpy as np
-    >>> from seminorm.clouds.agreement import repaired_normals
+    >>> from seminorm.clouds.normals.repair import repaired_normals
     >>> rng = np.random.default_rng(0)
     >>> sphere = rng.standard_normal((1000, 3))
     >>> sphere /= np.linalg.norm(sphere, axis=1, keepdims=True)
