@@ -12,8 +12,9 @@ import numpy as np
 from tqdm import tqdm
 
 from .._base.warnings import warn_user
-from ..clouds.cloud import PointCloud, as_cloud
-from ..clouds.normals.estimation import estimate_normals
+from ..clouds.agreement import compare_scans, weights_of_points
+from ..clouds.cloud import PointCloud, as_cloud, weight_per_point
+from ..clouds.normals.estimation import OrientedCloud, estimate_normals
 from ..clouds.preparation import drop_invalid
 from ..clouds.trust import points_inwards, repaired_normals, trusted_points
 from ..fields.limits import DEEPEST_SURFACE
@@ -60,9 +61,10 @@ class ReadyPoints:
         and leave out what is not valid, with a warning."""
         given = as_cloud(points, normals)
         belongs = _Belonging.of(given, outliers)
-        cloud, origin = _with_normals(belongs.cloud, _rows_of(sensor, belongs.kept, len(given)), verbose)
-        confidence = _rows_of(confidence, belongs.kept, len(given))
         columns = {name: _rows_of(column, belongs.kept, len(given)) for name, column in (columns or {}).items()}
+        sensor = _rows_of(sensor, belongs.kept, len(given))
+        cloud, origin = _with_normals(belongs.cloud, sensor, columns.get("scan"), verbose)
+        confidence = _rows_of(confidence, belongs.kept, len(given))
         assert cloud.normals is not None
         found = {"confidence": _confidence(cloud.normals, confidence), **columns}
         valid, dropped = drop_invalid(
@@ -267,7 +269,7 @@ def _unit(normals: np.ndarray) -> np.ndarray:
     return normals / np.linalg.norm(normals, axis=1, keepdims=True)
 
 
-def _with_normals(cloud: PointCloud, sensor, verbose: bool) -> tuple[PointCloud, str]:
+def _with_normals(cloud: PointCloud, sensor, scan: np.ndarray | None, verbose: bool) -> tuple[PointCloud, str]:
     """The cloud with normals, its own or estimated ones, and where they come from."""
     if cloud.normals is not None:
         if sensor is not None:
@@ -276,6 +278,8 @@ def _with_normals(cloud: PointCloud, sensor, verbose: bool) -> tuple[PointCloud,
     if len(cloud) < _LEAST_POINTS:
         raise ValueError(f"a surface needs at least {_LEAST_POINTS} points, got {len(cloud)}.")
     estimated = estimate_normals(cloud, sensor=sensor, verbose=verbose)
+    if scan is not None:
+        estimated = _better_normals(estimated, sensor, scan, verbose)
     if estimated.oriented == "consistent":
         warn_user(
             "the points do not show which side is the inside: the estimated normals agree with each other, "
@@ -283,6 +287,23 @@ def _with_normals(cloud: PointCloud, sensor, verbose: bool) -> tuple[PointCloud,
             "what the points do not cover."
         )
     return estimated, f"estimated from {estimated.n_neighbors} neighbours, signs: {estimated.oriented}"
+
+
+def _better_normals(cloud: OrientedCloud, sensor, scan: np.ndarray, verbose: bool) -> OrientedCloud:
+    """Normals estimated again, if sheets of scans are apart, so that neighbours of other scans spoil them, or if some
+    scans are noisier than others."""
+    assert cloud.normals is not None
+    rows = np.flatnonzero(np.isfinite(cloud.normals).all(axis=1))
+    found = compare_scans(cloud.points[rows], cloud.normals[rows], scan[rows])
+    if found.apart:
+        return estimate_normals(cloud, sensor=sensor, scan_id=scan, verbose=verbose)
+    weight = weights_of_points(cloud.points[rows], scan[rows], found)
+    if weight is None:
+        return cloud
+    confidence = np.ones(len(cloud))
+    confidence[rows] = weight
+    known: dict[str, Any] = {"n_neighbors": cloud.n_neighbors, "confidence": confidence}
+    return estimate_normals(cloud, sensor=sensor, **known, verbose=verbose)
 
 
 def _confidence(normals: np.ndarray, confidence) -> np.ndarray | None:
@@ -293,19 +314,6 @@ def _confidence(normals: np.ndarray, confidence) -> np.ndarray | None:
             raise ValueError(f"confidence must be one number per point or 'normals', got {confidence!r}.")
         return np.linalg.norm(normals, axis=1)
     return weight_per_point("confidence", confidence, len(normals))
-
-
-def weight_per_point(name: str, weights, n: int) -> np.ndarray:
-    """An array of n finite numbers, none negative and not all zero."""
-    weights = np.asarray(weights, dtype=float)
-    if weights.shape != (n,):
-        raise ValueError(f"{name} must have one number for each of the {n} points, got shape {weights.shape}.")
-    if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
-        raise ValueError(
-            f"{name} must be finite, not negative, and not all zero, got numbers from {weights.min():g} to "
-            f"{weights.max():g}."
-        )
-    return weights
 
 
 def automatic_depth(points: OrientedPoints) -> int:

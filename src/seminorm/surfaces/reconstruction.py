@@ -1,5 +1,6 @@
 """Reconstruct a surface from points, with or without normals, at rest or moving."""
 
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
@@ -13,6 +14,7 @@ from .fitting import SurfaceFit, fit_surface, settle_normals
 from .moving import MovingSurface, time_scale_of_motion
 from .preparation import LARGE, ReadyPoints, StepClock, choose_model, chosen, length_or_auto
 from .sampling import OrientedPoints
+from .scans import gathered, reconciled
 from .selection import Trial
 from .surface import Surface
 from .uncertainty import FitModel
@@ -26,6 +28,9 @@ def reconstruct(
     normals=None,
     *,
     sensor=None,
+    sensors=None,
+    poses=None,
+    scan_id="auto",
     confidence=None,
     outliers: str = "auto",
     depth: int | str = "auto",
@@ -102,8 +107,12 @@ def reconstruct(
     True
     """
     clock = StepClock()
-    ready = ReadyPoints.of(points, normals, confidence=confidence, sensor=sensor, outliers=outliers, verbose=verbose)
+    given, scan, origin = gathered(points, normals, sensors=sensors, poses=poses, scan_id=scan_id)
+    told: dict[str, Any] = {"confidence": confidence, "columns": {"scan": scan}, "outliers": outliers}
+    ready = ReadyPoints.of(given, sensor=sensor, **told, verbose=verbose)
     ready.require_enough()
+    measured = ready.points
+    ready, scans = reconciled(ready if origin is None else replace(ready, origin=origin))
     clock.lap("normals")
     order = _order(order, fast or len(ready.points) > LARGE)
     oriented = ready.oriented()
@@ -121,10 +130,10 @@ def reconstruct(
     clock.lap("fit")
     area = float((oriented.spacing**2).sum() * oriented.size**2)
     found = chosen(fit.model, oriented, trials)
-    details = {**ready.details(), "area": area, "residual": fit.outcome.residual, "exact": False}
+    details = {**ready.details(), "scans": scans, "area": area, "residual": fit.outcome.residual, "exact": False}
     details |= {"seconds": clock.seconds, **found}
     of_fit = FitModel(found["order"], found["smoothness"], found["tolerance"], area)
-    return Surface(fit.field(), ready.points, details, normals=ready.normals, attributes=ready.attributes, model=of_fit)
+    return Surface(fit.field(), measured, details, normals=ready.normals, attributes=ready.attributes, model=of_fit)
 
 
 def reconstruct_moving(

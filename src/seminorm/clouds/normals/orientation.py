@@ -50,13 +50,16 @@ def orient(
 ) -> tuple[np.ndarray, np.ndarray, bool]:
     """Normals (n, 3) with consistent signs, fitted once more to neighbours on the same side of the surface.
 
-    ``towards`` (n, 3) are unit vectors from the points to their sensors; ``handed`` (n, 3) all look outwards or all
-    inwards, roughly. Returned besides: the confidence (n,), less than that of the fits where the sign is in doubt, and
-    whether at least half of the points know outside from inside; if not, the others look towards larger z.
+    ``towards`` (n, 3) are unit vectors from the points to their sensors, NaN where these are not known; ``handed``
+    (n, 3) all look outwards or all inwards, roughly. Returned besides: the confidence (n,), less than that of the fits
+    where the sign is in doubt, and whether at least half of the points know outside from inside; if not, the others
+    look towards larger z.
     """
     decided = True
-    if towards is not None:
-        guide, strength = towards, _FIRM
+    strength: float | np.ndarray = _FIRM
+    seen = np.isfinite(towards).all(axis=1) if towards is not None else np.zeros(len(hood.points), dtype=bool)
+    if towards is not None and seen.all():
+        guide = towards
     else:
         places = fits.feet if hood.noisy else hood.points
         outlying = (fits.spacing > _SPARSE * np.median(fits.spacing)) & (fits.confidence < _DOUBTFUL)
@@ -65,13 +68,16 @@ def orient(
         if handed is not None:
             sign, decided = _handedness(guide, handed)
             guide, strength = sign * handed, _FIRM
+        elif towards is not None:
+            guide, strength = np.where(seen[:, None], towards, guide), np.where(seen, _FIRM, _GENTLE)
+    gently = np.asarray(strength == _GENTLE)
     signs, *_ = _signs(hood.points, fits, strength * _dots(guide, fits.normals))
-    sides = _unit(signs[:, None] * fits.normals + (guide if strength == _GENTLE else 0.0))
+    sides = _unit(signs[:, None] * fits.normals + np.where(gently[..., None], guide, 0.0))
     fits = hood.fit(sides, report)
     pull = _dots(guide, fits.normals)
     signs, part, certainty = _signs(hood.points, fits, strength * pull)
-    if strength == _GENTLE:
-        decided = _settle_parts(signs, part, pull, fits.normals)
+    if gently.any():
+        decided = _settle_parts(signs, part, np.where(gently, pull, np.sign(pull)), fits.normals)
     return signs[:, None] * fits.normals, fits.confidence * certainty, decided
 
 
