@@ -25,7 +25,7 @@ _CLEARLY = 1.5  # noise over that of the best scan from which on a scan counts f
 _LEAST_WEIGHT = 0.01
 _BETTER = 3  # neighbours of a better scan are near if there are more than this
 _MIXED = 0.1  # share of other scans among the neighbours, where scans overlap
-_APART, _APART_LEAST = 2.0, 0.02  # offset over what is to be expected, and over the radius of the neighbours
+_APART, _APART_LEAST = 2.0, 0.015  # offset over what is to be expected, and over the radius of the neighbours
 _MAD_TO_DEVIATION = 1.4826
 _ROUNDS, _STILL = 4, 0.2  # of moving sheets; size of a step over that of the first one, with which they stand still
 _MOST = 60_000  # points that are looked at
@@ -40,7 +40,7 @@ class Agreement:
     labels: np.ndarray
     counts: np.ndarray
     noise: np.ndarray  #: standard deviation of the points around their sheet, NaN for too few points
-    offset: np.ndarray  #: typical distance of the sheet from the mean of all sheets, NaN where nothing overlaps
+    offset: np.ndarray  #: median distance of the sheet from the mean of all sheets, NaN where nothing overlaps
     weight: np.ndarray  #: (smallest noise / noise)**2 where the noise is clearly larger, else 1
     apart: bool  #: whether sheets are farther apart than noise explains
     steady: np.ndarray  #: whether the residuals are noise, rather than details between the points
@@ -72,9 +72,9 @@ def compare_scans(points: np.ndarray, normals: np.ndarray, scan: np.ndarray) -> 
     some = _some(len(points), len(labels))
     sheets = _Sheets(points[some], normals[some], np.searchsorted(labels, scan[some]))
     noise, steady = np.full(len(labels), np.nan), np.zeros(len(labels), dtype=bool)
-    samples = {int(k): sheets.sample(k) for k in np.flatnonzero(np.bincount(sheets.group) >= _LEAST)}
+    samples = {int(k): sheets.sample(int(k)) for k in np.flatnonzero(np.bincount(sheets.group) >= _LEAST)}
     for k, rows in samples.items():
-        residual = {count: _deviation(sheets.left_out(rows, count)) for count in (_FEWER, _NEIGHBORS, _MORE)}
+        residual = {count: _MAD_TO_DEVIATION * _typical(sheets.left_out(rows, count)) for count in (_FEWER, _NEIGHBORS, _MORE)}
         noise[k], steady[k] = residual[_NEIGHBORS], residual[_MORE] < _STEADY * residual[_FEWER]
     best = min((noise[k] for k in samples), default=np.nan)
     weight = _weights(noise, steady, best)
@@ -108,13 +108,13 @@ def merged_sheets(
     some = _some(len(points), int(group.max()) + 1)
     mass = None if weight is None else weight[some]
     sheets = _Sheets(points[some], normals[some], group[some], mass)
-    moved, first = np.zeros(len(some)), np.inf
-    for k in range(_ROUNDS):
+    moved, sizes = np.zeros(len(some)), []
+    for _ in range(_ROUNDS):
         step, size = sheets.steps()
         moved += step
-        if size < _STILL * first:
+        sizes.append(size)
+        if size < _STILL * sizes[0] or size == 0.0:
             break
-        first = size if k == 0 else first
         sheets = _Sheets(points[some] + moved[:, None] * normals[some], normals[some], group[some], mass)
     if len(some) < len(points):
         places = apart_by_group(points, group)
@@ -132,8 +132,8 @@ def _offsets(sheets: _Sheets, samples: dict[int, np.ndarray], n_labels: int) -> 
         away, mixed, radius = sheets.offsets(rows)
         if mixed.sum() < _LEAST // 4:
             continue
-        offset[k], reach[k] = _deviation(away[mixed]), float(np.median(radius[mixed]))
-        expected.append(_deviation(sheets.heights(rows[mixed], halves) - sheets.heights(rows[mixed], sheets.places)))
+        offset[k], reach[k] = _typical(away[mixed]), float(np.median(radius[mixed]))
+        expected.append(_typical(sheets.heights(rows[mixed], halves) - sheets.heights(rows[mixed], sheets.places)))
     return offset, bool(((offset > _APART * max(expected)) & (offset > _APART_LEAST * reach)).any())
 
 
@@ -181,12 +181,12 @@ class _Sheets:
             away[rows], mixed[rows], _ = self.offsets(rows)
         away[~mixed] = 0.0
         step = np.where(self.large, _median_of_near(self.places, away, self.places), 0.0)  # creases fail alone
-        return step, _deviation(step[mixed]) if mixed.any() else 0.0
+        return step, _typical(step[mixed]) if mixed.any() else 0.0
 
     def _fit(self, rows: np.ndarray, near: np.ndarray, rounds: int = 3) -> tuple[np.ndarray, np.ndarray]:
         normals = self.normals
-        options = {"mass": self._mass, "rounds": rounds}
-        found = fit_surfaces(self.points, self.points[rows], near, normals, normals[rows], **options)
+        around = self.points, self.points[rows], near, normals, normals[rows]
+        found = fit_surfaces(*around, mass=self._mass, rounds=rounds)
         return found[0], found[1]
 
     def _signed(self, rows: np.ndarray, normals: np.ndarray, height: np.ndarray) -> np.ndarray:
@@ -217,5 +217,5 @@ def _median_of_near(known: np.ndarray, values: np.ndarray, places: np.ndarray) -
     return found
 
 
-def _deviation(values: np.ndarray) -> float:
-    return float(_MAD_TO_DEVIATION * np.median(np.abs(values))) if len(values) else np.nan
+def _typical(values: np.ndarray) -> float:
+    return float(np.median(np.abs(values)))

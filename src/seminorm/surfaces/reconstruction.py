@@ -56,11 +56,21 @@ def reconstruct(
     Parameters
     ----------
     points : array (n, 3), PointCloud, path of a file, or a point cloud of Open3D, trimesh or PyVista
-    normals : array (n, 3), optional
+        Or several scans: a list of these.
+    normals : array (n, 3), optional, for several scans a list
         Pointing outwards; only their directions count, unless ``confidence="normals"``. Taken from ``points`` if those
         have them, else estimated by :func:`seminorm.clouds.estimate_normals`; ``details["normals"]`` says which.
     sensor : array (3,) or (n, 3), optional
         Where the points were measured from: it orients normals that are estimated.
+    sensors : list of arrays (3,) or (n_i, 3) or None, optional
+        The same for each of several scans, before its pose; by default the ``sensor`` of its PointCloud.
+    poses : list of arrays (4, 4) or None, optional
+        Rotation and translation that bring each of several scans into common coordinates.
+    scan_id : array (n,) of int, "auto" or None
+        Scan of each point. By default the place in the list of scans, or the attribute "scan" of a cloud; None takes
+        all points for one scan. Points of scans with clearly more noise count for less beside those of better ones, and
+        where scans that were placed badly overlap, the surface is between them. What was found is in
+        ``details["scans"]``.
     confidence : array (n,) or "normals", optional
         How much each point counts; "normals" for the length of its normal.
     outliers : {"auto", "keep"}
@@ -107,7 +117,7 @@ def reconstruct(
     True
     """
     clock = StepClock()
-    given, scan, origin = gathered(points, normals, sensors=sensors, poses=poses, scan_id=scan_id)
+    given, scan, origin = gathered(points, normals, sensor, sensors, poses, scan_id)
     told: dict[str, Any] = {"confidence": confidence, "columns": {"scan": scan}, "outliers": outliers}
     ready = ReadyPoints.of(given, sensor=sensor, **told, verbose=verbose)
     ready.require_enough()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,17 +16,18 @@ from .preparation import ReadyPoints
 _FAR = 10.0  # extents of the data: where given normals look, seen as places of sensors
 
 
-def gathered(points, normals, *, sensors, poses, scan_id) -> tuple[PointCloud, np.ndarray | None, str | None]:
+def gathered(points, normals, sensor, sensors, poses, scan_id) -> tuple[PointCloud, np.ndarray | None, str | None]:
     """One cloud, the scan of each point if there are several, and where normals come from if some were estimated."""
     if not are_scans(points):
         for name, value in (("sensors", sensors), ("poses", poses)):
             if value is not None:
                 advice = "give sensor= for one cloud" if name == "sensors" else "move one cloud before"
                 raise ValueError(f"{name} is for several scans, a list of clouds: {advice}.")
-        cloud = as_cloud(points, normals)
-        return cloud, _scan_of(cloud, scan_id), None
+        return *_numbered(as_cloud(points, normals), scan_id), None
     if not (scan_id is None or _is_auto(scan_id)):
         raise ValueError("scan_id is for one cloud of several scans, and this is a list of them: leave it out.")
+    if sensor is not None and sensors is not None:
+        raise ValueError("give sensor for all scans, or sensors one by one, not both.")
     own = each_of("normals", normals, len(points))
     clouds = [cloud if part is None else as_cloud(cloud, part) for cloud, part in zip(points, own, strict=True)]
     scans = placed_scans(clouds, sensors=sensors, poses=poses)
@@ -37,8 +37,7 @@ def gathered(points, normals, *, sensors, poses, scan_id) -> tuple[PointCloud, n
                 f"sensors orient normals that are estimated, and scan {number} has normals: give None in its place."
             )
     scans, origin = _completed(scans)
-    cloud = joined(scans)
-    return cloud, _scan_of(cloud, scan_id), origin
+    return *_numbered(joined(scans), scan_id), origin
 
 
 def reconciled(ready: ReadyPoints) -> tuple[ReadyPoints, list[dict]]:
@@ -56,22 +55,22 @@ def reconciled(ready: ReadyPoints) -> tuple[ReadyPoints, list[dict]]:
     return replace(ready, points=points, columns=columns), found.details()
 
 
-def _scan_of(cloud: PointCloud, scan_id: Any) -> np.ndarray | None:
-    """The scan of each point: what is given, or the cloud's own attribute."""
+def _numbered(cloud: PointCloud, scan_id: Any) -> tuple[PointCloud, np.ndarray | None]:
+    """The cloud, and the scan of each point: what is given, or the cloud's own attribute."""
     if scan_id is None:
-        return None
+        return cloud, None
     if _is_auto(scan_id):
-        return scan_numbers(cloud)
+        return cloud, scan_numbers(cloud)
     number = as_scan_numbers(scan_id, len(cloud))
-    cloud.attributes = {**cloud.attributes, SCAN: number}
-    return number
+    attributes = {**cloud.attributes, SCAN: number}
+    return PointCloud(cloud.points, cloud.normals, cloud.colors, attributes, cloud.sensor), number
 
 
 def _is_auto(scan_id: Any) -> bool:
     return isinstance(scan_id, str) and scan_id == "auto"
 
 
-def _completed(scans: Sequence[PointCloud]) -> tuple[Sequence[PointCloud], str | None]:
+def _completed(scans: list[PointCloud]) -> tuple[list[PointCloud], str | None]:
     """Scans with normals estimated where other scans have them: their signs come from sensors, and from the others."""
     lacking = [k for k, scan in enumerate(scans) if scan.normals is None]
     if not lacking or len(lacking) == len(scans):

@@ -140,8 +140,8 @@ class Neighborhoods:
         deviation of the points from the surface, the variance of the slope in units of that deviation squared, and the
         width: 1 if the points extend evenly in the plane and 0 if they lie on a line.
         """
-        options = {"mass": self._mass, "k": k, "quadric": self.quadric}
-        return fit_surfaces(self._source, queries, near, sides, query_sides, **options)
+        around = self._source, queries, near, sides, query_sides
+        return fit_surfaces(*around, mass=self._mass, k=k, quadric=self.quadric)
 
 
 def fit_surfaces(

@@ -77,7 +77,7 @@ def orient(
     pull = _dots(guide, fits.normals)
     signs, part, certainty = _signs(hood.points, fits, strength * pull)
     if gently.any():
-        decided = _settle_parts(signs, part, np.where(gently, pull, np.sign(pull)), fits.normals)
+        decided = _settle_parts(signs, part, pull, fits.normals, seen)
     return signs[:, None] * fits.normals, fits.confidence * certainty, decided
 
 
@@ -99,10 +99,13 @@ def _handedness(guide: np.ndarray, handed: np.ndarray) -> tuple[float, bool]:
     return _upward(handed.sum(axis=0)), False
 
 
-def _settle_parts(signs: np.ndarray, part: np.ndarray, pull: np.ndarray, normals: np.ndarray) -> bool:
-    """Whether half of the points are in parts that know their outside; if not, the others are turned up, in place."""
+def _settle_parts(
+    signs: np.ndarray, part: np.ndarray, pull: np.ndarray, normals: np.ndarray, seen: np.ndarray
+) -> bool:
+    """Whether half of the points are in parts that know their outside, or that a sensor has seen; if not, the others
+    are turned up, in place."""
     sizes = np.bincount(part)
-    decided = np.bincount(part, signs * pull) >= _DECIDED * sizes
+    decided = (np.bincount(part, signs * pull) >= _DECIDED * sizes) | (np.bincount(part, seen) > 0)
     if 2 * sizes[decided].sum() >= len(part):
         return True
     sums = np.stack([np.bincount(part, signs * column) for column in normals.T], axis=1)
