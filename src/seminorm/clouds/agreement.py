@@ -69,13 +69,13 @@ def compare_scans(points: np.ndarray, normals: np.ndarray, scan: np.ndarray) -> 
     ([1.0, 0.01], False)
     """
     labels, counts = np.unique(scan, return_counts=True)
-    some = _some(len(points), len(labels))
+    some = rows_that_suffice(len(points), len(labels))
     sheets = _Sheets(points[some], normals[some], np.searchsorted(labels, scan[some]))
     noise, steady = np.full(len(labels), np.nan), np.zeros(len(labels), dtype=bool)
     samples = {int(k): sheets.sample(int(k)) for k in np.flatnonzero(np.bincount(sheets.group) >= _LEAST)}
     for k, rows in samples.items():
-        residual = {count: _MAD_TO_DEVIATION * _typical(sheets.left_out(rows, count)) for count in (_FEWER, _NEIGHBORS, _MORE)}
-        noise[k], steady[k] = residual[_NEIGHBORS], residual[_MORE] < _STEADY * residual[_FEWER]
+        few, usual, more = (_typical(sheets.left_out(rows, count)) for count in (_FEWER, _NEIGHBORS, _MORE))
+        noise[k], steady[k] = _MAD_TO_DEVIATION * usual, more < _STEADY * few
     best = min((noise[k] for k in samples), default=np.nan)
     weight = _weights(noise, steady, best)
     offset, apart = _offsets(sheets, samples, len(labels))
@@ -105,7 +105,7 @@ def merged_sheets(
     """Points (n, 3) moved along their normals, so that the sheets of the scans meet between them where they overlap,
     nearer to sheets with more weight (n,)."""
     group = np.unique(scan, return_inverse=True)[1]
-    some = _some(len(points), int(group.max()) + 1)
+    some = rows_that_suffice(len(points), int(group.max()) + 1)
     mass = None if weight is None else weight[some]
     sheets = _Sheets(points[some], normals[some], group[some], mass)
     moved, sizes = np.zeros(len(some)), []
@@ -200,7 +200,7 @@ def _weights(noise: np.ndarray, steady: np.ndarray, best: np.ndarray | float) ->
         return np.where(clearly, np.maximum((best / noise) ** 2, _LEAST_WEIGHT), 1.0)
 
 
-def _some(n: int, n_scans: int) -> np.ndarray:
+def rows_that_suffice(n: int, n_scans: int) -> np.ndarray:
     """Rows of points that suffice: sheets are then hardly farther apart than points."""
     most = max(_MOST, 2 * _LEAST * n_scans)
     if n <= most:

@@ -12,10 +12,10 @@ import numpy as np
 from tqdm import tqdm
 
 from .._base.warnings import warn_user
-from ..clouds.agreement import compare_scans, weights_of_points
 from ..clouds.cloud import PointCloud, as_cloud, weight_per_point
-from ..clouds.normals.estimation import OrientedCloud, estimate_normals
+from ..clouds.normals.estimation import estimate_normals
 from ..clouds.preparation import drop_invalid
+from ..clouds.scan_normals import estimate_scan_normals
 from ..clouds.trust import points_inwards, repaired_normals, trusted_points
 from ..fields.limits import DEEPEST_SURFACE
 from .boundaries import check_resolution
@@ -277,9 +277,10 @@ def _with_normals(cloud: PointCloud, sensor, scan: np.ndarray | None, verbose: b
         return cloud, "given"
     if len(cloud) < _LEAST_POINTS:
         raise ValueError(f"a surface needs at least {_LEAST_POINTS} points, got {len(cloud)}.")
-    estimated = estimate_normals(cloud, sensor=sensor, verbose=verbose)
-    if scan is not None:
-        estimated = _better_normals(estimated, sensor, scan, verbose)
+    if scan is None:
+        estimated = estimate_normals(cloud, sensor=sensor, verbose=verbose)
+    else:
+        estimated = estimate_scan_normals(cloud, scan, sensor, verbose)
     if estimated.oriented == "consistent":
         warn_user(
             "the points do not show which side is the inside: the estimated normals agree with each other, "
@@ -287,23 +288,6 @@ def _with_normals(cloud: PointCloud, sensor, scan: np.ndarray | None, verbose: b
             "what the points do not cover."
         )
     return estimated, f"estimated from {estimated.n_neighbors} neighbours, signs: {estimated.oriented}"
-
-
-def _better_normals(cloud: OrientedCloud, sensor, scan: np.ndarray, verbose: bool) -> OrientedCloud:
-    """Normals estimated again, if sheets of scans are apart, so that neighbours of other scans spoil them, or if some
-    scans are noisier than others."""
-    assert cloud.normals is not None
-    rows = np.flatnonzero(np.isfinite(cloud.normals).all(axis=1))
-    found = compare_scans(cloud.points[rows], cloud.normals[rows], scan[rows])
-    if found.apart:
-        return estimate_normals(cloud, sensor=sensor, scan_id=scan, verbose=verbose)
-    weight = weights_of_points(cloud.points[rows], scan[rows], found)
-    if weight is None:
-        return cloud
-    confidence = np.ones(len(cloud))
-    confidence[rows] = weight
-    known: dict[str, Any] = {"n_neighbors": cloud.n_neighbors, "confidence": confidence}
-    return estimate_normals(cloud, sensor=sensor, **known, verbose=verbose)
 
 
 def _confidence(normals: np.ndarray, confidence) -> np.ndarray | None:

@@ -136,8 +136,9 @@ def estimate_normals(
     _check_neighbors(n_neighbors, len(rows))
     with tqdm(total=len(rows) * (1 + orient), desc="fitting tangent planes", disable=not verbose, leave=False) as bar:
         own = None if scans is None else _large_scans(placed, scans[rows])
-        mass = np.bincount(group, None if counted is None else counted[valid])
-        hood = Neighborhoods(placed, mass, n_neighbors, fit == "quadric", own)
+        mass = np.bincount(group)
+        counts = None if counted is None else np.bincount(group, counted[valid]) / mass
+        hood = Neighborhoods(placed, mass, n_neighbors, fit == "quadric", own, counts)
         fits = hood.fit(report=bar.update)
         normals, confidence, oriented = fits.normals, fits.confidence, "no"
         if orient:

@@ -51,7 +51,7 @@ class Neighborhoods:
 
     ``n_neighbors``, the point itself included, is chosen from the points by default. ``noisy`` says whether points
     scatter around the surface, as opposed to lying on one that bends between them. Points of different ``group`` (n,)
-    are no neighbours.
+    are no neighbours. With a ``confidence`` (n,) points count for more or less, but not in what is chosen.
     """
 
     def __init__(
@@ -61,12 +61,16 @@ class Neighborhoods:
         n_neighbors: int | None = None,
         quadric: bool = True,
         group: np.ndarray | None = None,
+        confidence: np.ndarray | None = None,
     ):
         self.points, self.quadric, self._group = points, quadric, group
         self._places = points if group is None else apart_by_group(points, group)
         self._tree, self._source, self._mass = cKDTree(self._places), points, mass.astype(np.float64)
         self._member: np.ndarray | None = None
         chosen, self.noisy = self._choose()
+        if confidence is not None:
+            self._mass = self._mass * confidence
+        self._weighted = confidence is not None
         self.n_neighbors = chosen if n_neighbors is None else n_neighbors
         self._count = self.n_neighbors
         if self.n_neighbors > _MOST:
@@ -126,7 +130,7 @@ class Neighborhoods:
         centers = places[np.concatenate([part[thin_rows(points[part], spacing)] for part in parts])]
         nearest = cKDTree(centers).query(places, workers=thread_count())[1]
         self._member = np.unique(nearest, return_inverse=True)[1]
-        self._source = _means(points, self._member)
+        self._source = _means(points, self._member, mass if self._weighted else None)
         self._mass = np.bincount(self._member, mass).astype(np.float64, copy=False)
         self._tree = cKDTree(_means(places, self._member))
         inside = self._tree.query_ball_point(places[rows], radius, return_length=True)
@@ -180,9 +184,10 @@ def rows_by_group(group: np.ndarray) -> list[np.ndarray]:
     return np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
 
 
-def _means(values: np.ndarray, member: np.ndarray) -> np.ndarray:
-    sums = np.stack([np.bincount(member, column) for column in values.T], axis=1)
-    return sums / np.bincount(member)[:, None]
+def _means(values: np.ndarray, member: np.ndarray, mass: np.ndarray | None = None) -> np.ndarray:
+    counted = 1.0 if mass is None else np.maximum(mass, np.finfo(float).tiny)
+    sums = np.stack([np.bincount(member, column * counted) for column in values.T], axis=1)
+    return sums / np.bincount(member, None if mass is None else counted)[:, None]
 
 
 def _sample(n: int) -> np.ndarray:

@@ -99,9 +99,7 @@ def _handedness(guide: np.ndarray, handed: np.ndarray) -> tuple[float, bool]:
     return _upward(handed.sum(axis=0)), False
 
 
-def _settle_parts(
-    signs: np.ndarray, part: np.ndarray, pull: np.ndarray, normals: np.ndarray, seen: np.ndarray
-) -> bool:
+def _settle_parts(signs: np.ndarray, part: np.ndarray, pull: np.ndarray, normals: np.ndarray, seen: np.ndarray) -> bool:
     """Whether half of the points are in parts that know their outside, or that a sensor has seen; if not, the others
     are turned up, in place."""
     sizes = np.bincount(part)
