@@ -20,13 +20,15 @@ _SOME = 10_000  # points that tell how coordinates were rounded
 def read_clouds(arguments: argparse.Namespace) -> tuple[Any, dict[str, int]]:
     """All points as one cloud, valid and prepared as the options say, and how many were left out, by the reason.
 
-    The places of sensors are rows of the cloud like all others, so they stay with their points.
+    The places of sensors, and the numbers of scans, are rows of the cloud like all others: they stay with their points.
     """
     sensors = sensors_of(arguments)
+    from ..clouds.scans import joined
+
     clouds = [_read(*each, arguments.color) for each in zip(arguments.inputs, sensors, strict=True)]
     _check_alike(arguments.inputs, clouds)
     names = naming(arguments.inputs)
-    cloud, dropped = valid_points(_joined(clouds), names)
+    cloud, dropped = valid_points(joined(clouds) if len(clouds) > 1 else clouds[0], names)
     check_spread(cloud, names)
     for option, reason, prepare in _preparations(arguments):
         before = len(cloud)
@@ -55,7 +57,7 @@ def naming(paths: Sequence[Path]) -> str:
 
 
 def known_sensor(cloud, names: str):
-    """Where the points of a cloud were measured from, (n, 3), if that is known of all of them."""
+    """Where the points of a cloud were measured from, (n, 3), NaN where that is not known; None if it never is."""
     import numpy as np
 
     if cloud.sensor is None:
@@ -63,14 +65,15 @@ def known_sensor(cloud, names: str):
     unknown = int((~np.isfinite(cloud.sensor).all(axis=1)).sum())
     if unknown:
         warn(
-            f"{names}: {unknown} of {len(cloud)} points do not say where they were measured from, and so this does not "
-            "orient normals: give --sensor, once per file."
+            f"{names}: {unknown} of {len(cloud)} points do not say where they were measured from, and so the points "
+            "around them orient their normals: give --sensor, once per file."
         )
-    return None if unknown else cloud.sensor
+    return None if unknown == len(cloud) else cloud.sensor
 
 
 def _read(path: Path, sensor: Triple | None, with_colors: bool):
     from ..clouds.cloud import PointCloud
+    from ..clouds.scans import SCAN, scan_numbers
     from ..files import open_points, read_points
 
     cloud = read_points(path)
@@ -79,7 +82,9 @@ def _read(path: Path, sensor: Triple | None, with_colors: bool):
     if with_colors and cloud.colors is None:
         raise ValueError(f"--color: {path} has no colours (red, green, blue).")
     colors = cloud.colors if with_colors else None
-    return PointCloud(cloud.points, cloud.normals, colors, sensor=cloud.sensor if sensor is None else sensor)
+    scan = scan_numbers(cloud)
+    attributes = None if scan is None else {SCAN: scan}
+    return PointCloud(cloud.points, cloud.normals, colors, attributes, cloud.sensor if sensor is None else sensor)
 
 
 def _check_alike(paths: list[Path], clouds: list) -> None:
@@ -155,21 +160,3 @@ def _preparations(arguments: argparse.Namespace) -> Iterator[tuple[str, str, Cal
         yield "--remove-outliers", "outliers", lambda cloud: cloud[remove_outliers(cloud)]
     if arguments.thin is not None:
         yield f"--thin {arguments.thin:g}", "thinned", lambda cloud: thin(cloud, arguments.thin)
-
-
-def _joined(clouds: list):
-    """One cloud; where some files say where they were measured from, and others do not, these have NaN."""
-    import numpy as np
-
-    from ..clouds.cloud import PointCloud
-
-    if len(clouds) == 1:
-        return clouds[0]
-    points = [cloud.points for cloud in clouds]
-    others = [[getattr(cloud, name) for cloud in clouds] for name in ("normals", "colors")]
-    normals, colors = (None if part[0] is None else np.concatenate(part) for part in others)
-    sensor = None
-    if any(cloud.sensor is not None for cloud in clouds):
-        places = [np.full(3, np.nan) if cloud.sensor is None else cloud.sensor for cloud in clouds]
-        sensor = np.concatenate([np.broadcast_to(*each) for each in zip(places, map(np.shape, points), strict=True)])
-    return PointCloud(np.concatenate(points), normals, colors, sensor=sensor)

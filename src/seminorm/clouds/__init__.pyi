@@ -9,3 +9,4 @@ from .preparation import drop_invalid as drop_invalid
 from .preparation import remove_duplicates as remove_duplicates
 from .preparation import remove_outliers as remove_outliers
 from .preparation import thin as thin
+from .scans import join_clouds as join_clouds

@@ -4,9 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._base.warnings import warn_user
+from .cloud import PointCloud, unit_rows
 from .normals.repair import repaired_normals
 from .strays import stray_points
 from .trust import trusted_points
+
+_FEWEST = 10  # points, of which nothing is set aside
 
 
 @dataclass(frozen=True)
@@ -35,3 +39,53 @@ def cleaned(points: np.ndarray, normals: np.ndarray | None = None) -> Cleaned:
     if trust.dirty:
         keep[keep] = ~stray_points(points[keep], None if normals is None else normals[keep])
     return Cleaned(keep, normals, repaired)
+
+
+@dataclass(frozen=True)
+class Belonging:
+    """The points that belong to a surface, with normals that agree with those around them."""
+
+    cloud: PointCloud
+    kept: np.ndarray | None  # their rows; None if all
+    outliers: np.ndarray  # rows of the others
+    repaired: int
+
+    @classmethod
+    def of(cls, cloud: PointCloud, outliers: str) -> "Belonging":
+        """Clean a cloud (``outliers="auto"``), with a warning if that changes anything, or keep it as it is."""
+        if outliers not in ("auto", "keep"):
+            raise ValueError(f"outliers must be 'auto' (set them aside) or 'keep', got {outliers!r}.")
+        none = np.zeros(0, dtype=np.intp)
+        rows = np.flatnonzero(_usable(cloud))
+        if outliers == "keep" or len(rows) < _FEWEST:
+            return cls(cloud, None, none, 0)
+        unit = None if cloud.normals is None else unit_rows(cloud.normals[rows])
+        found = cleaned(cloud.points[rows], unit)
+        repaired = found.repaired
+        if repaired:
+            assert cloud.normals is not None and found.normals is not None and unit is not None
+            changed = (found.normals != unit).any(axis=1)
+            directions = cloud.normals.copy()
+            length = np.linalg.norm(directions[rows[changed]], axis=1, keepdims=True)
+            directions[rows[changed]] = found.normals[changed] * length
+            cloud = PointCloud(cloud.points, directions, cloud.colors, cloud.attributes, cloud.sensor)
+        aside = rows[~found.keep]
+        if len(aside) or repaired:
+            parts = [f"{len(aside)} of {len(rows)} points do not lie on a surface with others, and are set aside"]
+            parts += [f"{repaired} normals that disagree with those around them are turned or replaced"]
+            told = " and ".join(part for part, any_ in zip(parts, (len(aside), repaired), strict=True) if any_)
+            warn_user(f"{told}; details['outliers'] has the rows, and outliers='keep' uses everything as it is.")
+        if not len(aside):
+            return cls(cloud, None, none, repaired)
+        keep = np.ones(len(cloud), dtype=bool)
+        keep[aside] = False
+        kept = np.flatnonzero(keep)
+        return cls(cloud[kept], kept, aside, repaired)
+
+
+def _usable(cloud: PointCloud) -> np.ndarray:
+    """Points with finite coordinates, and a normal if there are normals."""
+    usable = np.isfinite(cloud.points).all(axis=1)
+    if cloud.normals is None:
+        return usable
+    return usable & np.isfinite(cloud.normals).all(axis=1) & (cloud.normals != 0).any(axis=1)

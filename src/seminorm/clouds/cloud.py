@@ -184,6 +184,19 @@ def sensor_rows(sensor: np.ndarray, rows: np.ndarray | slice) -> np.ndarray:
     return sensor[0] if is_one_place(sensor) else sensor[rows]
 
 
+def weight_per_point(name: str, weights, n: int) -> np.ndarray:
+    """An array of n finite numbers, none negative and not all zero."""
+    weights = np.asarray(weights, dtype=float)
+    if weights.shape != (n,):
+        raise ValueError(f"{name} must have one number for each of the {n} points, got shape {weights.shape}.")
+    if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
+        raise ValueError(
+            f"{name} must be finite, not negative, and not all zero, got numbers from {weights.min():g} to "
+            f"{weights.max():g}."
+        )
+    return weights
+
+
 def bounds_of(points: np.ndarray) -> np.ndarray:
     """Smallest and largest finite coordinates, (2, 3); NaN without finite points."""
     with np.errstate(invalid="ignore"):

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from .._base.threads import thread_count
-from .normals.local_fits import NO_SIDES, fitted_quadrics
+from .normals.local_fits import NO_SIDES, fit_surfaces
 
 _NEIGHBORS = 20
 _USUAL, _HIGHER = 0.85, 3.0  # quantile of the heights of neighbours; times that
@@ -53,7 +53,7 @@ def _strays(points: np.ndarray, normals: np.ndarray | None) -> np.ndarray:
         height = np.empty(len(points))
         for first in range(0, len(points), _CHUNK):
             rows = slice(first, first + _CHUNK)
-            height[rows] = np.abs(fitted_quadrics(points, sides, points[rows], sides[rows], near[rows])[1])
+            height[rows] = np.abs(fit_surfaces(points, points[rows], near[rows], sides, sides[rows])[1])
         high &= height > _HIGHER * np.quantile(height[near], _USUAL, axis=1)
         high &= height > _LEAST * distance[:, 1 + _FIFTH]
     return high

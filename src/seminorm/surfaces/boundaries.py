@@ -5,11 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..shapes.attributes import FILLED
-from ..shapes.extraction.trimming import smoothed, trimmed_faces
+from ..shapes.extraction.trimming import SMOOTHING, smoothed, trimmed_faces
 from ..shapes.mesh import Mesh
 
 BORDER = 0.1  # of the longest side: how far beyond the data a surface is followed before it is closed
-SMOOTHING = 10  # steps over the mesh, of what decides where an open surface ends
 
 
 def check_boundary(

@@ -18,14 +18,14 @@ import numpy as np
 
 from .._base import blas as threads
 from .._base.memory import require_memory
-from ..clouds.cloud import as_cloud
+from ..clouds.cloud import as_cloud, weight_per_point
 from ..functions import Expansion, Functional, design, gram
 from ..kernels import Kernel, Polyharmonic
 from ..nullspace import identifiable, null_space_for
 from ..solvers.ridge.selection import choose_alpha
 from ..solvers.ridge.system import Factor, ReducedSystem
 from .boundaries import check_resolution
-from .preparation import ReadyPoints, StepClock, automatic_depth, choose_model, chosen, length_or_auto, weight_per_point
+from .preparation import ReadyPoints, StepClock, automatic_depth, choose_model, chosen, length_or_auto
 from .surface import Surface
 
 _MATRICES = 4  # of the size of the system, at the same time (measured: 2.8 to 3.4)

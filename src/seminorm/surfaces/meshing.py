@@ -12,11 +12,11 @@ from ..shapes.attributes import distance_and_spacing
 from ..shapes.extraction.marching import component_labels, extract
 from ..shapes.extraction.shaping import Shaping
 from ..shapes.extraction.thinning import QUALITY
-from ..shapes.extraction.trimming import components_with_data, smoothed
+from ..shapes.extraction.trimming import SMOOTHING, components_with_data, smoothed
 from ..shapes.handles import without_handles
 from ..shapes.mesh import Mesh
+from ..shapes.openness import looks_closed, opened
 from .boundaries import (
-    SMOOTHING,
     box_around,
     check_boundary,
     check_deviation,
@@ -25,7 +25,6 @@ from .boundaries import (
     default_trim,
     trimmed,
 )
-from .openness import looks_closed, opened
 
 if TYPE_CHECKING:
     from .surface import Surface

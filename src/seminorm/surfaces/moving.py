@@ -12,10 +12,10 @@ from .._base.saving import load_npz, save_npz
 from ..fields.field import Field
 from ..shapes.attributes import FILLED, Neighborhood, distance_and_spacing
 from ..shapes.extraction.marching import component_labels, extract
-from ..shapes.extraction.trimming import smoothed
+from ..shapes.extraction.trimming import SMOOTHING, smoothed
 from ..shapes.implicit import Implicit, as_bounds
 from ..shapes.mesh import Mesh
-from .boundaries import BORDER, SMOOTHING, box_around, check_boundary, check_resolution, default_trim, trimmed
+from .boundaries import BORDER, box_around, check_boundary, check_resolution, default_trim, trimmed
 
 _MESH_CELLS = 64  # along the longest side, of the coarsest mesh by default
 _FEWEST = 10  # points that are looked at for what supports a moment

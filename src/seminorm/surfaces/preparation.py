@@ -12,10 +12,11 @@ import numpy as np
 from tqdm import tqdm
 
 from .._base.warnings import warn_user
-from ..clouds.cleaning import cleaned
-from ..clouds.cloud import PointCloud, as_cloud
+from ..clouds.cleaning import Belonging
+from ..clouds.cloud import PointCloud, as_cloud, weight_per_point
 from ..clouds.normals.estimation import estimate_normals
 from ..clouds.preparation import drop_invalid
+from ..clouds.scan_normals import estimate_scan_normals
 from ..clouds.trust import points_inwards
 from ..fields.limits import DEEPEST_SURFACE
 from .boundaries import check_resolution
@@ -60,10 +61,11 @@ class ReadyPoints:
         """Check the points, set aside those that do not belong (``outliers="auto"``), estimate missing normals,
         and leave out what is not valid, with a warning."""
         given = as_cloud(points, normals)
-        belongs = _Belonging.of(given, outliers)
-        cloud, origin = _with_normals(belongs.cloud, _rows_of(sensor, belongs.kept, len(given)), verbose)
-        confidence = _rows_of(confidence, belongs.kept, len(given))
+        belongs = Belonging.of(given, outliers)
         columns = {name: _rows_of(column, belongs.kept, len(given)) for name, column in (columns or {}).items()}
+        sensor = _rows_of(sensor, belongs.kept, len(given))
+        cloud, origin = _with_normals(belongs.cloud, sensor, columns.get("scan"), verbose)
+        confidence = _rows_of(confidence, belongs.kept, len(given))
         assert cloud.normals is not None
         found = {"confidence": _confidence(cloud.normals, confidence), **columns}
         valid, dropped = drop_invalid(
@@ -139,55 +141,6 @@ class ReadyPoints:
         """For the details of the surface."""
         found = {"outliers": self.outliers.tolist(), "repaired_normals": self.repaired}
         return {"points": len(self.points), "dropped": self.dropped, **found, "normals": self.origin}
-
-
-@dataclass(frozen=True)
-class _Belonging:
-    """The points that belong to a surface, with normals that agree with those around them."""
-
-    cloud: PointCloud
-    kept: np.ndarray | None  # their rows; None if all
-    outliers: np.ndarray  # rows of the others
-    repaired: int
-
-    @classmethod
-    def of(cls, cloud: PointCloud, outliers: str) -> _Belonging:
-        if outliers not in ("auto", "keep"):
-            raise ValueError(f"outliers must be 'auto' (set them aside) or 'keep', got {outliers!r}.")
-        none = np.zeros(0, dtype=np.intp)
-        rows = np.flatnonzero(_usable(cloud))
-        if outliers == "keep" or len(rows) < _LEAST_POINTS:
-            return cls(cloud, None, none, 0)
-        unit = None if cloud.normals is None else _unit(cloud.normals[rows])
-        found = cleaned(cloud.points[rows], unit)
-        repaired = found.repaired
-        if repaired:
-            assert cloud.normals is not None and found.normals is not None and unit is not None
-            changed = (found.normals != unit).any(axis=1)
-            directions = cloud.normals.copy()
-            length = np.linalg.norm(directions[rows[changed]], axis=1, keepdims=True)
-            directions[rows[changed]] = found.normals[changed] * length
-            cloud = PointCloud(cloud.points, directions, cloud.colors, cloud.attributes, cloud.sensor)
-        aside = rows[~found.keep]
-        if len(aside) or repaired:
-            parts = [f"{len(aside)} of {len(rows)} points do not lie on a surface with others, and are set aside"]
-            parts += [f"{repaired} normals that disagree with those around them are turned or replaced"]
-            told = " and ".join(part for part, any_ in zip(parts, (len(aside), repaired), strict=True) if any_)
-            warn_user(f"{told}; details['outliers'] has the rows, and outliers='keep' uses everything as it is.")
-        if not len(aside):
-            return cls(cloud, None, none, repaired)
-        keep = np.ones(len(cloud), dtype=bool)
-        keep[aside] = False
-        kept = np.flatnonzero(keep)
-        return cls(cloud[kept], kept, aside, repaired)
-
-
-def _usable(cloud: PointCloud) -> np.ndarray:
-    """Points with finite coordinates, and a normal if there are normals."""
-    usable = np.isfinite(cloud.points).all(axis=1)
-    if cloud.normals is None:
-        return usable
-    return usable & np.isfinite(cloud.normals).all(axis=1) & (cloud.normals != 0).any(axis=1)
 
 
 def _rows_of(values: Any, kept: np.ndarray | None, n: int) -> Any:
@@ -267,7 +220,7 @@ def _unit(normals: np.ndarray) -> np.ndarray:
     return normals / np.linalg.norm(normals, axis=1, keepdims=True)
 
 
-def _with_normals(cloud: PointCloud, sensor, verbose: bool) -> tuple[PointCloud, str]:
+def _with_normals(cloud: PointCloud, sensor, scan: np.ndarray | None, verbose: bool) -> tuple[PointCloud, str]:
     """The cloud with normals, its own or estimated ones, and where they come from."""
     if cloud.normals is not None:
         if sensor is not None:
@@ -275,7 +228,10 @@ def _with_normals(cloud: PointCloud, sensor, verbose: bool) -> tuple[PointCloud,
         return cloud, "given"
     if len(cloud) < _LEAST_POINTS:
         raise ValueError(f"a surface needs at least {_LEAST_POINTS} points, got {len(cloud)}.")
-    estimated = estimate_normals(cloud, sensor=sensor, verbose=verbose)
+    if scan is None:
+        estimated = estimate_normals(cloud, sensor=sensor, verbose=verbose)
+    else:
+        estimated = estimate_scan_normals(cloud, scan, sensor, verbose)
     if estimated.oriented == "consistent":
         warn_user(
             "the points do not show which side is the inside: the estimated normals agree with each other, "
@@ -293,19 +249,6 @@ def _confidence(normals: np.ndarray, confidence) -> np.ndarray | None:
             raise ValueError(f"confidence must be one number per point or 'normals', got {confidence!r}.")
         return np.linalg.norm(normals, axis=1)
     return weight_per_point("confidence", confidence, len(normals))
-
-
-def weight_per_point(name: str, weights, n: int) -> np.ndarray:
-    """An array of n finite numbers, none negative and not all zero."""
-    weights = np.asarray(weights, dtype=float)
-    if weights.shape != (n,):
-        raise ValueError(f"{name} must have one number for each of the {n} points, got shape {weights.shape}.")
-    if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
-        raise ValueError(
-            f"{name} must be finite, not negative, and not all zero, got numbers from {weights.min():g} to "
-            f"{weights.max():g}."
-        )
-    return weights
 
 
 def automatic_depth(points: OrientedPoints) -> int:

@@ -1,5 +1,6 @@
 """Reconstruct a surface from points, with or without normals, at rest or moving."""
 
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
@@ -13,6 +14,7 @@ from .fitting import SurfaceFit, fit_surface, settle_normals
 from .moving import MovingSurface, time_scale_of_motion
 from .preparation import LARGE, ReadyPoints, StepClock, choose_model, chosen, length_or_auto
 from .sampling import OrientedPoints
+from .scans import gathered, reconciled
 from .selection import Trial
 from .surface import Surface
 from .uncertainty import FitModel
@@ -26,6 +28,9 @@ def reconstruct(
     normals=None,
     *,
     sensor=None,
+    sensors=None,
+    poses=None,
+    scan_id="auto",
     confidence=None,
     outliers: str = "auto",
     depth: int | str = "auto",
@@ -51,11 +56,21 @@ def reconstruct(
     Parameters
     ----------
     points : array (n, 3), PointCloud, path of a file, or a point cloud of Open3D, trimesh or PyVista
-    normals : array (n, 3), optional
+        Or several scans: a list of these.
+    normals : array (n, 3), optional, for several scans a list
         Pointing outwards; only their directions count, unless ``confidence="normals"``. Taken from ``points`` if those
         have them, else estimated by :func:`seminorm.clouds.estimate_normals`; ``details["normals"]`` says which.
     sensor : array (3,) or (n, 3), optional
         Where the points were measured from: it orients normals that are estimated.
+    sensors : list of arrays (3,) or (n_i, 3) or None, optional
+        The same for each of several scans, before its pose; by default the ``sensor`` of its PointCloud.
+    poses : list of arrays (4, 4) or None, optional
+        Rotation and translation that bring each of several scans into common coordinates.
+    scan_id : array (n,) of int, "auto" or None
+        Scan of each point. By default the place in the list of scans, or the attribute "scan" of a cloud; None takes
+        all points for one scan. Points of scans with clearly more noise count for less beside those of better ones, and
+        where scans that were placed badly overlap, the surface is between them. What was found is in
+        ``details["scans"]``.
     confidence : array (n,) or "normals", optional
         How much each point counts; "normals" for the length of its normal.
     outliers : {"auto", "keep"}
@@ -102,8 +117,12 @@ def reconstruct(
     True
     """
     clock = StepClock()
-    ready = ReadyPoints.of(points, normals, confidence=confidence, sensor=sensor, outliers=outliers, verbose=verbose)
+    given, scan, origin = gathered(points, normals, sensor, sensors, poses, scan_id)
+    told: dict[str, Any] = {"confidence": confidence, "columns": {"scan": scan}, "outliers": outliers}
+    ready = ReadyPoints.of(given, sensor=sensor, **told, verbose=verbose)
     ready.require_enough()
+    measured = ready.points
+    ready, scans = reconciled(ready if origin is None else replace(ready, origin=origin))
     clock.lap("normals")
     order = _order(order, fast or len(ready.points) > LARGE)
     oriented = ready.oriented()
@@ -121,10 +140,10 @@ def reconstruct(
     clock.lap("fit")
     area = float((oriented.spacing**2).sum() * oriented.size**2)
     found = chosen(fit.model, oriented, trials)
-    details = {**ready.details(), "area": area, "residual": fit.outcome.residual, "exact": False}
+    details = {**ready.details(), "scans": scans, "area": area, "residual": fit.outcome.residual, "exact": False}
     details |= {"seconds": clock.seconds, **found}
     of_fit = FitModel(found["order"], found["smoothness"], found["tolerance"], area)
-    return Surface(fit.field(), ready.points, details, normals=ready.normals, attributes=ready.attributes, model=of_fit)
+    return Surface(fit.field(), measured, details, normals=ready.normals, attributes=ready.attributes, model=of_fit)
 
 
 def reconstruct_moving(

@@ -29,13 +29,14 @@ class OrientedPoints:
     spacing: np.ndarray  # local distance of points: their area is its power d - 1
     size: float  # side of a cell of level 0 in the user's units
     axes: np.ndarray  # (d,): 1 for components of the normals that are known, 0 for others (the last one, if it is time)
+    confidence: np.ndarray | None = None  # that the area contains
 
     def __len__(self) -> int:
         return len(self.X)
 
     def __getitem__(self, rows) -> OrientedPoints:
-        names = ("X", "normals", "area", "spacing")
-        return replace(self, **{name: getattr(self, name)[rows] for name in names})
+        columns = {name: getattr(self, name) for name in ("X", "normals", "area", "spacing", "confidence")}
+        return replace(self, **{name: column[rows] for name, column in columns.items() if column is not None})
 
     def points_per_cell(self, level: int) -> float:
         """Average number of points in a cell of a level that the surface meets."""
@@ -65,7 +66,7 @@ class OrientedPoints:
         areas = _areas(box, X)
         weighted = areas if confidence is None else areas * confidence
         normals = np.ascontiguousarray(normals, dtype=np.float32)
-        return cls(box, X, normals, weighted, areas ** (1.0 / (d - 1)), size, axes)
+        return cls(box, X, normals, weighted, areas ** (1.0 / (d - 1)), size, axes, confidence)
 
 
 def occupied_cells(tree: Tree, X: np.ndarray) -> np.ndarray:

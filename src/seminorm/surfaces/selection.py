@@ -131,12 +131,19 @@ def held_out_errors(fit: SurfaceFit, test: OrientedPoints) -> tuple[float, float
     values = reader.at_points(fit.x).astype(float)
     values[:, 1:] *= test.axes
     slope = np.linalg.norm(values[:, 1:], axis=1)
-    distance = float((np.abs(values[:, 0]) / np.maximum(slope, _LEAST_SLOPE)).mean())
+    away = np.abs(values[:, 0]) / np.maximum(slope, _LEAST_SLOPE)
+    distance = _mean(away, test.confidence)
     length = np.linalg.norm(reader.observed[:, 1:], axis=1)
     cosine = (values[:, 1:] * reader.observed[:, 1:]).sum(axis=1) / np.maximum(slope * length, 1e-12)
-    angle = float(1.0 - cosine.mean())
+    angle = 1.0 - _mean(cosine, test.confidence)
     tiny = float(np.finfo(np.float32).tiny)
     return float(np.log(max(distance, tiny)) + _ANGLE * np.log(max(angle, tiny))), distance, angle
+
+
+def _mean(values: np.ndarray, confidence: np.ndarray | None) -> float:
+    if confidence is None or not confidence.any():
+        return float(values.mean())
+    return float(np.average(values, weights=confidence))
 
 
 def windows(points: OrientedPoints) -> OrientedPoints:

@@ -16,6 +16,7 @@ import numpy as np
 from .. import functions  # its names are imported when they are used: expansions need much that surfaces do not
 from .._base.saving import load_npz, save_npz
 from ..clouds.cloud import as_attributes, as_colors
+from ..clouds.scans import SCAN
 from ..fields.field import Field
 from ..fields.tree import Tree
 from ..shapes import attributes as measures
@@ -224,7 +225,7 @@ class Surface(Implicit):
         plan = MeshPlan(
             resolution, deviation, boundary, trim, trim_quantile, max_hole, method, keep_unsupported, refine, verbose
         )
-        mesh = SurfaceMesher(self, plan, carries=bool(names or self._attached)).mesh()
+        mesh = SurfaceMesher(self, plan, carries=bool(names or self._attached.keys() - {SCAN})).mesh()
         mesh = mesh if target_faces is None else mesh.simplified(target_faces)
         columns = {name: self.attribute(name, mesh.vertices) for name in self._attached if name not in names}
         columns.update((name, self._measured(name, mesh.vertices)) for name in names)

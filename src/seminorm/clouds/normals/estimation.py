@@ -2,15 +2,19 @@
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.spatial import cKDTree
 from tqdm import tqdm
 
 from ..._base.rows import equal_rows
+from ..._base.threads import thread_count
 from ..._base.warnings import warn_user
-from ..cloud import CloudLike, PointCloud, as_cloud, unit_rows
+from ..cloud import CloudLike, PointCloud, as_cloud, unit_rows, weight_per_point
+from ..scans import as_scan_numbers
 from . import orientation
 from .local_fits import Neighborhoods
 
 _LEAST_POINTS = 4
+_LEAST_OF_SCAN = 200  # points, with which a scan has neighbours of its own
 _ON_A_LINE = 1e-9  # second extent of the points over the first
 
 
@@ -60,6 +64,8 @@ def estimate_normals(
     *,
     sensor: ArrayLike | None = None,
     scan_lines: ArrayLike | None = None,
+    scan_id: ArrayLike | None = None,
+    confidence: ArrayLike | None = None,
     fit: str = "quadric",
     orient: bool = True,
     verbose: bool = False,
@@ -78,11 +84,16 @@ def estimate_normals(
     n_neighbors : int, optional
         The point included; by default the noise decides: more average it, fewer keep details.
     sensor : array (3,) or (n, 3), optional
-        Where the points were measured from, in all or one by one; by default ``sensor`` of the cloud, if it has one
-        without NaN and there are no ``scan_lines``.
+        Where the points were measured from, in all or one by one, with NaN where that is not known; by default
+        ``sensor`` of the cloud, if it has one and there are no ``scan_lines``.
     scan_lines : array (n,) of int, optional
         Number of the scan line of each point. Lines must be numbered, and the points of each sorted, in the order of
         measurement, all lines in the same direction. This settles all signs but one, which the points decide.
+    scan_id : array (n,) of int, optional
+        Number of the scan of each point, for scans that were placed badly: planes and quadrics are fitted to neighbours
+        of the same scan. Scans of fewer than 200 points go with the others around them.
+    confidence : array (n,), optional
+        How much each point counts in the fits of its neighbours.
     fit : "quadric" or "plane"
         Planes are simpler, and less accurate where the surface bends.
     orient : bool
@@ -115,6 +126,8 @@ def estimate_normals(
         sensor = _known_sensor(cloud)
     places = _sensors(sensor, len(cloud))
     lines = _lines(scan_lines, len(cloud), places, orient)
+    scans = None if scan_id is None else as_scan_numbers(scan_id, len(cloud))
+    counted = None if confidence is None else weight_per_point("confidence", confidence, len(cloud))
     valid = np.flatnonzero(np.isfinite(cloud.points).all(axis=1))
     _check_points(cloud.points, valid)
     first, group = equal_rows(cloud.points[valid])
@@ -122,7 +135,10 @@ def estimate_normals(
     placed = _placed(cloud.points[rows])
     _check_neighbors(n_neighbors, len(rows))
     with tqdm(total=len(rows) * (1 + orient), desc="fitting tangent planes", disable=not verbose, leave=False) as bar:
-        hood = Neighborhoods(placed, np.bincount(group), n_neighbors, fit == "quadric")
+        own = None if scans is None else _large_scans(placed, scans[rows])
+        mass = np.bincount(group)
+        counts = None if counted is None else np.bincount(group, counted[valid]) / mass
+        hood = Neighborhoods(placed, mass, n_neighbors, fit == "quadric", own, counts)
         fits = hood.fit(report=bar.update)
         normals, confidence, oriented = fits.normals, fits.confidence, "no"
         if orient:
@@ -154,8 +170,8 @@ def _placed(points: np.ndarray) -> np.ndarray:
 
 
 def _known_sensor(cloud: PointCloud) -> np.ndarray | None:
-    """Where the points of a cloud were measured from, if that is known of all."""
-    return cloud.sensor if cloud.sensor is not None and np.isfinite(cloud.sensor).all() else None
+    """Where the points of a cloud were measured from, if that is known of any."""
+    return cloud.sensor if cloud.sensor is not None and np.isfinite(cloud.sensor).all(axis=1).any() else None
 
 
 def _sensors(sensor: ArrayLike | None, n: int) -> np.ndarray | None:
@@ -164,7 +180,7 @@ def _sensors(sensor: ArrayLike | None, n: int) -> np.ndarray | None:
     places = np.asarray(sensor, dtype=np.float64)
     if places.shape not in ((3,), (n, 3)):
         raise ValueError(f"sensor must have shape (3,) or ({n}, 3), one row per point, it has {places.shape}.")
-    if not np.isfinite(places).all():
+    if not np.isfinite(places).all(axis=-1).any():
         raise ValueError("sensor must be finite: leave it out, and the points alone decide the signs.")
     return places
 
@@ -181,6 +197,16 @@ def _lines(scan_lines: ArrayLike | None, n: int, sensor: np.ndarray | None, orie
     if len(lines) and lines.min() == lines.max():
         raise ValueError(f"scan_lines must have two lines or more, all points are in line {lines[0]}.")
     return lines.astype(np.int64)
+
+
+def _large_scans(points: np.ndarray, scan: np.ndarray) -> np.ndarray | None:
+    """The scan of each point, or that of the nearest point of a large one; None if all are small."""
+    _, group, counts = np.unique(scan, return_inverse=True, return_counts=True)
+    large = counts[group] >= _LEAST_OF_SCAN
+    if large.any() and not large.all():
+        nearest = cKDTree(points[large]).query(points[~large], workers=thread_count())[1]
+        group[~large] = group[large][nearest]
+    return group if large.any() else None
 
 
 def _check_points(points: np.ndarray, valid: np.ndarray) -> None:

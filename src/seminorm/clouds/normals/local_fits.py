@@ -28,6 +28,7 @@ _RIDGE = 1e-6  # on the curvatures, per unit of mass, in radii
 _SAME_SIDE, _LEAST_ON_A_SIDE = 0.3, 6  # dot product of sides that agree, and how many must agree to count alone
 _DOUBT = 0.03  # squared sine of the angle at which confidence is one half
 _LONE = 4.0  # times the median distance of neighbours: farther points are doubtful
+_GROUPS_APART = 4.0  # extents of the data
 NO_SIDES = np.zeros((0, 3))
 
 
@@ -49,14 +50,27 @@ class Neighborhoods:
     """The neighbours of distinct points (n, 3), measured ``mass`` times each, ready for fits of quadrics or planes.
 
     ``n_neighbors``, the point itself included, is chosen from the points by default. ``noisy`` says whether points
-    scatter around the surface, as opposed to lying on one that bends between them.
+    scatter around the surface, as opposed to lying on one that bends between them. Points of different ``group`` (n,)
+    are no neighbours. With a ``confidence`` (n,) points count for more or less, but not in what is chosen.
     """
 
-    def __init__(self, points: np.ndarray, mass: np.ndarray, n_neighbors: int | None = None, quadric: bool = True):
-        self.points, self.quadric = points, quadric
-        self._tree, self._source, self._mass = cKDTree(points), points, mass.astype(np.float64)
+    def __init__(
+        self,
+        points: np.ndarray,
+        mass: np.ndarray,
+        n_neighbors: int | None = None,
+        quadric: bool = True,
+        group: np.ndarray | None = None,
+        confidence: np.ndarray | None = None,
+    ):
+        self.points, self.quadric, self._group = points, quadric, group
+        self._places = points if group is None else apart_by_group(points, group)
+        self._tree, self._source, self._mass = cKDTree(self._places), points, mass.astype(np.float64)
         self._member: np.ndarray | None = None
         chosen, self.noisy = self._choose()
+        if confidence is not None:
+            self._mass = self._mass * confidence
+        self._weighted = confidence is not None
         self.n_neighbors = chosen if n_neighbors is None else n_neighbors
         self._count = self.n_neighbors
         if self.n_neighbors > _MOST:
@@ -78,7 +92,7 @@ class Neighborhoods:
             rows = order[first : first + _CHUNK]
             queries = self.points[rows]
             query_sides = NO_SIDES if sides is None else sides[rows]
-            distance, near = self._tree.query(queries, k=count, workers=thread_count())
+            distance, near = self._tree.query(self._places[rows], k=count, workers=thread_count())
             found, height, deviation, slope, evenness = self._fit(queries, near, count, source_sides, query_sides)
             other = self._fit(queries, near, fewer, source_sides, query_sides)[0]
             normals[rows], feet[rows] = found, queries + height[:, None] * found
@@ -91,12 +105,12 @@ class Neighborhoods:
 
     def _choose(self) -> tuple[int, bool]:
         """The number of neighbours with the smallest estimated error of the normals, and whether there is noise."""
-        n = len(self.points)
+        n = len(self.points) if self._group is None else int(np.unique(self._group, return_counts=True)[1].min())
         if n < _FEW:
             return min(n, _LADDER[0]), False
         ladder = [k for k in _LADDER if k <= n // 4]
-        rows = _sample(n)
-        _, near = self._tree.query(self.points[rows], k=ladder[-1], workers=thread_count())
+        rows = _sample(len(self.points))
+        _, near = self._tree.query(self._places[rows], k=ladder[-1], workers=thread_count())
         fits = [self._fit(self.points[rows], near, k, NO_SIDES, NO_SIDES) for k in ladder]
         noisy = bool(np.median(fits[min(3, len(fits) - 1)][2]) < _STEADY * np.median(fits[0][2]))
         step = _best_step(fits, noisy)
@@ -108,16 +122,18 @@ class Neighborhoods:
 
     def _merge(self) -> None:
         """Put the means of points in cells, of which a neighbourhood has a few dozen, in the place of the points."""
-        points, mass = self.points, self._mass
+        points, places, mass = self.points, self._places, self._mass
         rows = _sample(len(points))
-        radius = self._tree.query(points[rows], k=[self.n_neighbors], workers=thread_count())[0][:, 0]
-        centers = points[thin_rows(points, float(np.median(radius)) * np.sqrt(np.pi / _MERGED))]
-        nearest = cKDTree(centers).query(points, workers=thread_count())[1]
+        radius = self._tree.query(places[rows], k=[self.n_neighbors], workers=thread_count())[0][:, 0]
+        spacing = float(np.median(radius)) * np.sqrt(np.pi / _MERGED)
+        parts = [np.arange(len(points))] if self._group is None else rows_by_group(self._group)
+        centers = places[np.concatenate([part[thin_rows(points[part], spacing)] for part in parts])]
+        nearest = cKDTree(centers).query(places, workers=thread_count())[1]
         self._member = np.unique(nearest, return_inverse=True)[1]
-        self._source = _means(points, self._member)
+        self._source = _means(points, self._member, mass if self._weighted else None)
         self._mass = np.bincount(self._member, mass).astype(np.float64, copy=False)
-        self._tree = cKDTree(self._source)
-        inside = self._tree.query_ball_point(points[rows], radius, return_length=True)
+        self._tree = cKDTree(_means(places, self._member))
+        inside = self._tree.query_ball_point(places[rows], radius, return_length=True)
         n = len(self._source)
         self._count = int(np.clip(np.median(inside), min(12, n), min(2 * _MOST, n)))
 
@@ -128,27 +144,50 @@ class Neighborhoods:
         deviation of the points from the surface, the variance of the slope in units of that deviation squared, and the
         width: 1 if the points extend evenly in the plane and 0 if they lie on a line.
         """
-        quadric = self.quadric and k >= _LEAST_FOR_QUADRIC
-        return _fitted(self._source, self._mass, sides, queries, query_sides, near, k, quadric)
+        around = self._source, queries, near, sides, query_sides
+        return fit_surfaces(*around, mass=self._mass, k=k, quadric=self.quadric)
 
 
-def fitted_quadrics(points: np.ndarray, sides, queries: np.ndarray, query_sides, near: np.ndarray) -> tuple:
-    """Quadrics through the neighbours ``near`` (m, k) of queries (m, 3) among points: normals, heights over queries,
-    deviations and more, see :class:`Neighborhoods`. ``sides`` are unit vectors, or ``NO_SIDES``."""
-    return _fitted(points, np.ones(len(points)), sides, queries, query_sides, near, near.shape[1], True)
+def fit_surfaces(
+    source: np.ndarray,
+    queries: np.ndarray,
+    near: np.ndarray,
+    sides: np.ndarray = NO_SIDES,
+    query_sides: np.ndarray = NO_SIDES,
+    *,
+    mass: np.ndarray | None = None,
+    k: int | None = None,
+    quadric: bool = True,
+    rounds: int = _ROUNDS,
+) -> tuple[np.ndarray, ...]:
+    """What ``Neighborhoods`` fits, to any points: rows of ``near`` are the neighbours of the queries in the source.
 
-
-def _fitted(source, mass, sides, queries, query_sides, near, k: int, quadric: bool) -> tuple[np.ndarray, ...]:
-    m = len(queries)
+    From the second of the ``rounds`` on, neighbours far from the fit before lose their weight.
+    """
+    m, k = len(queries), near.shape[1] if k is None else k
     found = np.empty((m, 3)), np.empty(m), np.empty(m), np.empty(m), np.empty(m)
+    place = source, np.ones(len(source)) if mass is None else mass, sides, queries, query_sides, near
     limits = _OUTLYING, _LEAST_DEVIATION, _RIDGE, _SAME_SIDE, _LEAST_ON_A_SIDE
-    _native.fit_neighborhoods(source, mass, sides, queries, query_sides, near, k, quadric, _ROUNDS, *limits, *found)
+    _native.fit_neighborhoods(*place, k, quadric and k >= _LEAST_FOR_QUADRIC, rounds, *limits, *found)
     return found
 
 
-def _means(values: np.ndarray, member: np.ndarray) -> np.ndarray:
-    sums = np.stack([np.bincount(member, column) for column in values.T], axis=1)
-    return sums / np.bincount(member)[:, None]
+def apart_by_group(points: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """Points (n, 4) with one more coordinate, by which groups are farther apart than any points of one group."""
+    apart = _GROUPS_APART * float(np.ptp(points, axis=0).max())
+    return np.column_stack([points, apart * np.unique(group, return_inverse=True)[1]])
+
+
+def rows_by_group(group: np.ndarray) -> list[np.ndarray]:
+    """Rows of each group."""
+    order = np.argsort(group, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
+
+
+def _means(values: np.ndarray, member: np.ndarray, mass: np.ndarray | None = None) -> np.ndarray:
+    counted = 1.0 if mass is None else np.maximum(mass, np.finfo(float).tiny)
+    sums = np.stack([np.bincount(member, column * counted) for column in values.T], axis=1)
+    return sums / np.bincount(member, None if mass is None else counted)[:, None]
 
 
 def _sample(n: int) -> np.ndarray:

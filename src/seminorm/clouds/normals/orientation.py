@@ -50,13 +50,16 @@ def orient(
 ) -> tuple[np.ndarray, np.ndarray, bool]:
     """Normals (n, 3) with consistent signs, fitted once more to neighbours on the same side of the surface.
 
-    ``towards`` (n, 3) are unit vectors from the points to their sensors; ``handed`` (n, 3) all look outwards or all
-    inwards, roughly. Returned besides: the confidence (n,), less than that of the fits where the sign is in doubt, and
-    whether at least half of the points know outside from inside; if not, the others look towards larger z.
+    ``towards`` (n, 3) are unit vectors from the points to their sensors, NaN where these are not known; ``handed``
+    (n, 3) all look outwards or all inwards, roughly. Returned besides: the confidence (n,), less than that of the fits
+    where the sign is in doubt, and whether at least half of the points know outside from inside; if not, the others
+    look towards larger z.
     """
     decided = True
-    if towards is not None:
-        guide, strength = towards, _FIRM
+    strength: float | np.ndarray = _FIRM
+    seen = np.isfinite(towards).all(axis=1) if towards is not None else np.zeros(len(hood.points), dtype=bool)
+    if towards is not None and seen.all():
+        guide = towards
     else:
         places = fits.feet if hood.noisy else hood.points
         outlying = (fits.spacing > _SPARSE * np.median(fits.spacing)) & (fits.confidence < _DOUBTFUL)
@@ -65,13 +68,16 @@ def orient(
         if handed is not None:
             sign, decided = _handedness(guide, handed)
             guide, strength = sign * handed, _FIRM
+        elif towards is not None:
+            guide, strength = np.where(seen[:, None], towards, guide), np.where(seen, _FIRM, _GENTLE)
+    gently = np.asarray(strength == _GENTLE)
     signs, *_ = _signs(hood.points, fits, strength * _dots(guide, fits.normals))
-    sides = _unit(signs[:, None] * fits.normals + (guide if strength == _GENTLE else 0.0))
+    sides = _unit(signs[:, None] * fits.normals + np.where(gently[..., None], guide, 0.0))
     fits = hood.fit(sides, report)
     pull = _dots(guide, fits.normals)
     signs, part, certainty = _signs(hood.points, fits, strength * pull)
-    if strength == _GENTLE:
-        decided = _settle_parts(signs, part, pull, fits.normals)
+    if gently.any():
+        decided = _settle_parts(signs, part, pull, fits.normals, seen)
     return signs[:, None] * fits.normals, fits.confidence * certainty, decided
 
 
@@ -93,10 +99,11 @@ def _handedness(guide: np.ndarray, handed: np.ndarray) -> tuple[float, bool]:
     return _upward(handed.sum(axis=0)), False
 
 
-def _settle_parts(signs: np.ndarray, part: np.ndarray, pull: np.ndarray, normals: np.ndarray) -> bool:
-    """Whether half of the points are in parts that know their outside; if not, the others are turned up, in place."""
+def _settle_parts(signs: np.ndarray, part: np.ndarray, pull: np.ndarray, normals: np.ndarray, seen: np.ndarray) -> bool:
+    """Whether half of the points are in parts that know their outside, or that a sensor has seen; if not, the others
+    are turned up, in place."""
     sizes = np.bincount(part)
-    decided = np.bincount(part, signs * pull) >= _DECIDED * sizes
+    decided = (np.bincount(part, signs * pull) >= _DECIDED * sizes) | (np.bincount(part, seen) > 0)
     if 2 * sizes[decided].sum() >= len(part):
         return True
     sums = np.stack([np.bincount(part, signs * column) for column in normals.T], axis=1)

@@ -6,6 +6,7 @@ from scipy.spatial import cKDTree
 from ..._base.threads import thread_count
 from .marching import component_labels
 
+SMOOTHING = 10  # steps over the mesh, of what decides where an open surface ends
 _REACH = 2.0  # cells within which a data point belongs to a surface
 _LARGE = 0.1  # of the largest component, in vertices: too large to be a bubble
 _LOOKS = 2000  # vertices of a large component that are tried

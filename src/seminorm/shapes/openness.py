@@ -15,13 +15,12 @@ from scipy import sparse
 from scipy.sparse.linalg import cg
 from scipy.spatial import ConvexHull, QhullError
 
-from ..shapes.attributes import Neighborhood, distance_and_spacing
-from ..shapes.clipping import clipped
-from ..shapes.extraction.marching import component_labels
-from ..shapes.extraction.thinning import thinned
-from ..shapes.extraction.trimming import near_cells, smoothed
-from ..shapes.mesh import Mesh
-from .boundaries import SMOOTHING
+from .attributes import Neighborhood, distance_and_spacing
+from .clipping import clipped
+from .extraction.marching import component_labels
+from .extraction.thinning import thinned
+from .extraction.trimming import SMOOTHING, near_cells, smoothed
+from .mesh import Mesh
 
 _LEVEL = 1.0  # spacings beyond the last points, where an open surface ends
 _FAR = 10.0  # spacings; what is farther has no support, whatever is around it,
