@@ -4,6 +4,7 @@
 #include "shapes/faces.hpp"
 #include "shapes/mesh_parts.hpp"
 #include "shapes/shaping.hpp"
+#include "shapes/sides.hpp"
 #include "shapes/signs.hpp"
 #include "shapes/vertices.hpp"
 
@@ -227,6 +228,31 @@ template <class Index> i64 checked_shape_triangles(Out<double, 2> vertices, Out<
     return mesh.improve();
 }
 
+void checked_fit_sides(In<double, 2> places, In<double, 2> directions, Coordinates rows, In<double, 2> points,
+                       In<double, 2> normals, In<double, 2> smooth, double tolerance, double apart, double backside,
+                       double ridge, double doubt, i64 least, i64 rounds, Out<double, 1> radius, Out<double, 3> coef,
+                       Out<bool, 2> valid, Out<double, 2> misfit) {
+    const i64 m = length(places), k = length(rows, 1);
+    need(places.shape(1) == 3 && directions.shape(1) == 3 && length(directions) == m, "places, directions: (m, 3)");
+    need(points.shape(1) == 3 && normals.shape(1) == 3 && smooth.shape(1) == 2,
+         "points, normals: (n, 3), smooth: (n, 2)");
+    need(length(normals) == length(points) && length(smooth) == length(points),
+         "each point needs a normal and a misfit");
+    need(length(rows) == m && length(radius) == m && length(coef) == m && length(valid) == m && length(misfit) == m,
+         "rows and results must have one entry for each place");
+    need(length(coef, 1) == kSides && length(coef, 2) == kTerms && length(valid, 1) == kSides && misfit.shape(1) == 4,
+         "coef must be (m, 4, 10), valid and misfit (m, 4)");
+    need_range(rows, 0, length(points), "rows");
+    const OrientedPointsIn data{points.data(), normals.data(), smooth.data()};
+    const SideLimits limits{tolerance, apart, backside, ridge, doubt, least, static_cast<int>(rounds)};
+    const SidesOut out{radius.data(), coef.data(), valid.data(), misfit.data()};
+    run(m, 16, [&](i64 begin, i64 end) {
+        SideFits fits(data, limits, k);
+        for (i64 i = begin; i < end; ++i)
+            fits.fit(places.data() + 3 * i, directions.data() + 3 * i, rows.data() + k * i, out, i);
+    });
+}
+
 template <class T> void bind_values(nb::module_& m) {
     m.def("sign_rows", &checked_sign_rows<T>, array("values"), array("blocks"), array("cells"), nb::arg("side"),
           nb::arg("closed"), array("rows"), "Signs of corners; with `closed` those on the border are outside.");
@@ -257,6 +283,10 @@ void bind_shapes(nb::module_& m) {
     bind_values<double>(m);
     bind_indices<i32>(m);
     bind_indices<i64>(m);
+    m.def("fit_sides", &checked_fit_sides, array("places"), array("directions"), array("rows"), array("points"),
+          array("normals"), array("smooth"), nb::arg("tolerance"), nb::arg("apart"), nb::arg("backside"),
+          nb::arg("ridge"), nb::arg("doubt"), nb::arg("least"), nb::arg("rounds"), array("radius"), array("coef"),
+          array("valid"), array("misfit"), "Quadrics for the sides of creases near places; see sides.hpp.");
     m.def("face_changes", &checked_face_changes, array("rows"), array("blocks"), array("cells"), nb::arg("side"),
           array("changes"), "Whether the sign changes on the faces -x, +x, -y, +y, -z, +z of each block.");
     m.def("agree_on_signs", &checked_agree_on_signs, array("rows"), array("blocks"), array("cells"), nb::arg("side"),

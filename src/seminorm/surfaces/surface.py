@@ -116,7 +116,7 @@ class Surface(Implicit):
 
     def surface_points(self) -> np.ndarray:
         """Many points on the surface (n, 3), as far as the function is known."""
-        return self.mesh(deviation=0.0, boundary="extrapolate").vertices
+        return self.mesh(deviation=0.0, boundary="extrapolate", sharp=False).vertices
 
     @property
     def attached(self) -> tuple[str, ...]:
@@ -163,6 +163,7 @@ class Surface(Implicit):
         max_hole: float | None = None,
         target_faces: int | None = None,
         method: str = "standard",
+        sharp: bool | str = "auto",
         keep_unsupported: bool = False,
         attributes=(),
         refine: int = 1,
@@ -221,7 +222,8 @@ class Surface(Implicit):
         """
         names = check_names(attributes)
         plan = MeshPlan(
-            resolution, deviation, boundary, trim, trim_quantile, max_hole, method, keep_unsupported, refine, verbose
+            resolution, deviation, boundary, trim, trim_quantile, max_hole, method, sharp, keep_unsupported, refine,
+            verbose,
         )
         mesh = SurfaceMesher(self, plan, carries=bool(names or self._attached)).mesh()
         mesh = mesh if target_faces is None else mesh.simplified(target_faces)
