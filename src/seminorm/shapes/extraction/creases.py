@@ -23,6 +23,7 @@ _SMALL = 4.0  # cells: creases that are shorter are left out
 _APART = np.cos(np.radians(20.0))  # normals at both ends of an edge that crosses a crease
 _UPRIGHT = 0.5  # least cosine of the angle between a face and the normals of its vertices
 _TINY = 1e-4  # squared cells: the area of a face without a direction
+_BEYOND = 0.35  # cells from which a vertex whose faces fold over goes onto the crease
 _ROUNDS = 12  # of leaving out vertices whose faces fold over
 _FLATTER = 0.01  # what a plane must add at a corner, of what the others say
 
@@ -54,8 +55,8 @@ def sharpened(vertices: np.ndarray, faces: np.ndarray, evidence: Evidence, *, al
 
     The creases of a mesh are resolved if they explain most of its bends; with ``all_creases``, each one for itself.
     """
-    edges = Edges.of(faces, len(vertices))
-    rows = _bent(_mean_normals(vertices, faces), edges.ends)
+    edges, smooth = Edges.of(faces, len(vertices)), _mean_normals(vertices, faces)
+    rows = _bent(smooth, edges.ends)
     if not all_creases and len(rows) > _LOOKS:
         some = rows[:: -(-len(rows) // _LOOKS)]
         if not _places(vertices, some, evidence)[1]:
@@ -69,11 +70,21 @@ def sharpened(vertices: np.ndarray, faces: np.ndarray, evidence: Evidence, *, al
     for _ in range(_ROUNDS):
         if not places.near.any():
             return None
-        result, folded = _resolved(vertices, faces, places, edges, evidence.cell)
+        result, folded = _resolved(vertices, faces, smooth, places, edges, evidence.cell)
         if not len(folded):
             return result
-        places.near &= ~np.isin(places.rows, faces[folded])
+        _give_way(places, folded, _BEYOND * evidence.cell)
     return None
+
+
+def _give_way(places: Places, folded: np.ndarray, reach: float) -> None:
+    """Vertices of faces that fold over go onto the crease, if it is within reach and they were not there; else they
+    stay as they are."""
+    corners = np.isin(places.rows, folded)
+    beyond = corners & ~places.on_crease & (np.linalg.norm(places.crease - places.points, axis=1) < reach)
+    free = ~np.isin(folded, places.rows[beyond & places.near]).any(axis=1)
+    places.on_crease |= beyond
+    places.near &= ~np.isin(places.rows, folded[free])
 
 
 def _bent(normals: np.ndarray, ends: np.ndarray) -> np.ndarray:
@@ -118,30 +129,31 @@ def _in_large_parts(vertices: np.ndarray, places: Places, ends: np.ndarray, widt
 
 
 def _resolved(
-    vertices: np.ndarray, faces: np.ndarray, places: Places, edges: Edges, cell: float
+    vertices: np.ndarray, faces: np.ndarray, smooth: np.ndarray, places: Places, edges: Edges, cell: float
 ) -> tuple[Sharpened, np.ndarray]:
-    """The mesh with creases between places that are near one, and the old faces of which new ones fold over."""
+    """The mesh with creases between places that are near one, and the corners of old faces of which new ones fold over."""
     n, kept = len(vertices), np.flatnonzero(places.near)
     place = np.full(n, -1)
     place[places.rows[kept]] = kept
-    moved, normals = vertices.copy(), np.zeros_like(vertices)
-    moved[places.rows[kept]] = places.points[kept]
-    normals[places.rows[kept]] = places.normals[kept]
-    crossing, points, between = _crossings(moved, places, place[edges.ends], edges.ends, cell)
+    moved, normals, rows, snapped = vertices.copy(), np.zeros_like(vertices), places.rows[kept], places.on_crease[kept]
+    moved[rows] = np.where(snapped[:, None], places.crease[kept], places.points[kept])
+    between = unit_rows(places.normals[kept] + places.others[kept])
+    normals[rows] = np.where(snapped[:, None], between, places.normals[kept])
+    crossing, points, across = _crossings(moved, places, place[edges.ends], edges.ends, cell)
     number = np.full(len(edges.ends), -1)
     number[crossing] = n + np.arange(len(crossing))
-    middles = number[edges.of_face]
-    cornered = faces[(middles >= 0).all(axis=1)]
-    corners = _corner_points(moved[cornered], normals[cornered], points[middles[(middles >= 0).all(axis=1)] - n], cell)
-    around = unit_rows(normals[cornered].sum(axis=1))
+    touched = np.flatnonzero((place[faces] >= 0).any(axis=1))
+    near, middles = faces[touched].astype(np.int64), number[edges.of_face[touched]]
+    three = (middles >= 0).all(axis=1)
+    corners = _corner_points(moved[near[three]], normals[near[three]], points[middles[three] - n], cell)
+    around = unit_rows(normals[near[three]].sum(axis=1))
     everywhere = np.concatenate([moved, points, corners])
-    new_faces, origin = split_faces(faces.astype(np.int64), middles, n + len(points), everywhere)
-    new = new_faces >= n
-    touched = np.flatnonzero((new | (place[np.where(new, 0, new_faces)] >= 0)).any(axis=1))
-    smooth = np.where(normals.any(axis=1, keepdims=True), normals, _mean_normals(vertices, faces))
-    folded = touched[_folded(everywhere, new_faces[touched], smooth, _TINY * cell**2)]
-    result = Sharpened(everywhere, new_faces.astype(faces.dtype), np.concatenate([normals, between, around]))
-    return result, np.unique(origin[folded])
+    new, origin = split_faces(near, middles, n + len(points), everywhere)
+    sure = np.where(normals.any(axis=1, keepdims=True), normals, smooth)
+    sure[rows[snapped]] = 0.0
+    folded = touched[np.unique(origin[_folded(everywhere, new, sure, _TINY * cell**2)])]
+    whole = np.concatenate([np.delete(faces, touched, axis=0), new.astype(faces.dtype)])
+    return Sharpened(everywhere, whole, np.concatenate([normals, across, around])), faces[folded]
 
 
 def _crossings(
@@ -150,7 +162,13 @@ def _crossings(
     """Rows of the edges between two sides, where the sides meet near them, and normals in between."""
     rows = np.flatnonzero((place >= 0).all(axis=1))
     a, b = place[rows].T
-    apart = (places.normals[a] * places.normals[b]).sum(axis=1) < _APART
+    agreement = (places.normals[a] * places.normals[b]).sum(axis=1)
+    for one, other in ((a, b), (b, a)):  # a vertex on a crease belongs to both sides
+        sides = places.on_crease[one], (places.others[one] * places.normals[other]).sum(axis=1)
+        agreement = np.maximum(agreement, np.where(sides[0], sides[1], -1.0))
+    both = places.on_crease[a] & places.on_crease[b]
+    agreement = np.maximum(agreement, np.where(both, (places.others[a] * places.others[b]).sum(axis=1), -1.0))
+    apart = agreement < _APART
     rows, a, b = rows[apart], a[apart], b[apart]
     middle = moved[ends[rows]].mean(axis=1)
     crease, cosine = places.sides.meeting((a, places.number[a]), (b, places.number[b]), middle)
@@ -203,10 +221,10 @@ def split_faces(
 
 
 def _folded(points: np.ndarray, faces: np.ndarray, normals: np.ndarray, tiny: float) -> np.ndarray:
-    """Which faces look away from the normals (n, 3) of their corners among the first n points."""
+    """Which faces look away from the normals (n, 3) of their corners among the first n points, where these are known."""
     a, b, c = (points[faces[:, k]] for k in range(3))
     area = np.cross(b - a, c - a)
     size = np.linalg.norm(area, axis=1)
     old = faces < len(normals)
     expected = unit_rows((normals[np.where(old, faces, 0)] * old[..., None]).sum(axis=1))
-    return (size > tiny) & ((area * expected).sum(axis=1) < _UPRIGHT * size)
+    return (size > tiny) & expected.any(axis=1) & ((area * expected).sum(axis=1) < _UPRIGHT * size)

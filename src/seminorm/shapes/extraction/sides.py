@@ -21,7 +21,8 @@ from ...clouds.cloud import unit_rows
 SIDES = 4  # the most that meet at a corner
 _TERMS = 10
 _REACH = 2.5  # cells of the function, within which data decide about a vertex
-_FEWEST, _MOST = 24, 96  # data points that are asked
+_REACH_OF_NOISY = 3.2  # the same for points that scatter
+_FEWEST, _MOST = 24, 192  # data points that are asked
 _APART = np.cos(np.radians(28.0))  # clusters of normals are farther apart
 _BACKSIDE = -0.5  # cosine: normals that look away belong to the other side of a thin part
 _LEAST = 4  # points of a side
@@ -31,6 +32,7 @@ _ROUNDS = 4
 JUMP = np.cos(np.radians(25.0))  # least angle of a crease
 _NEAR = 1.6  # cells between a vertex and its crease
 _FARTHEST = 0.9  # cells by which a vertex moves
+_SNAP = 0.08  # cells between a vertex and a crease that goes through it
 _EXPLAINED = 0.85  # misfit of the sides of a crease, over that of the smooth function
 _MOSTLY = 0.68  # the median of that, where creases are most of what bends
 
@@ -58,7 +60,8 @@ class Evidence:
 
     def rows_near(self, X: np.ndarray) -> np.ndarray:
         """Rows of the data points that decide about each place."""
-        wanted = int(np.clip(np.pi * (_REACH * self.cell / self.spacing) ** 2, _FEWEST, _MOST))
+        reach = (_REACH_OF_NOISY if self.tolerance > self.spacing else _REACH) * self.cell
+        wanted = int(np.clip(np.pi * (reach / self.spacing) ** 2, _FEWEST, _MOST))
         return self.tree.query(X, k=min(wanted, len(self.points)), workers=thread_count())[1]
 
     def misfit(self, rows: np.ndarray) -> np.ndarray:
@@ -124,7 +127,8 @@ class Sides:
 
 @dataclass
 class Places:
-    """Where vertices belong that lie near a crease: to the side ``number``, at ``points`` with ``normals``."""
+    """Where vertices belong that lie near a crease: to the side ``number``, at ``points`` with ``normals``; or, where
+    ``on_crease``, at the points ``crease``, between sides with ``normals`` and ``others``."""
 
     rows: np.ndarray  # of the vertices
     sides: Sides
@@ -132,30 +136,42 @@ class Places:
     near: np.ndarray  # whether there is a crease
     points: np.ndarray
     normals: np.ndarray
+    crease: np.ndarray  # the nearest point of one
+    others: np.ndarray  # normals of the other side there
+    on_crease: np.ndarray
 
     @classmethod
     def of(cls, rows: np.ndarray, sides: Sides, normals: np.ndarray, evidence: Evidence) -> tuple[Places, bool]:
         """From the fits for vertices with rows, and the normals of the smooth function there; and whether most of the
         places where sides meet are creases."""
         X, every, cell = sides.center, np.arange(len(rows)), evidence.cell
-        score = np.full(sides.valid.shape, np.inf)
-        for s in range(SIDES):
-            on = np.flatnonzero(sides.valid[:, s])
-            values, slopes = sides.jet(on, np.full(len(on), s), X[on])
-            score[on, s] = (values / cell) ** 2 + ((slopes - normals[on]) ** 2).sum(axis=1)
-        number = score.argmin(axis=1)
-        near = np.zeros(len(rows), dtype=bool)
-        for s in range(SIDES):
-            on = np.flatnonzero(sides.valid[:, s] & (number != s) & sides.valid[every, number])
-            crease, cosine = sides.meeting((on, number[on]), (on, np.full(len(on), s)), X[on])
-            near[on[(np.linalg.norm(crease - X[on], axis=1) < _NEAR * cell) & (cosine < JUMP)]] = True
+        number = _own_side(sides, normals, cell)
         points = X.copy()
         for _ in range(2):
             values, slopes = sides.jet(every, number, points)
             points -= (values / np.maximum((slopes**2).sum(axis=1), 0.25))[:, None] * slopes
-        near &= np.linalg.norm(points - X, axis=1) < _FARTHEST * cell
-        slopes = sides.jet(every, number, points)[1]
+        own = unit_rows(sides.jet(every, number, points)[1])
+        crease, others, nearest = points.copy(), own.copy(), np.full(len(rows), np.inf)
+        for s in range(SIDES):
+            on = np.flatnonzero(sides.valid[:, s] & (number != s) & sides.valid[every, number])
+            other = on, np.full(len(on), s)
+            meeting, cosine = sides.meeting((on, number[on]), other, points[on])
+            distance = np.where(cosine < JUMP, np.linalg.norm(meeting - points[on], axis=1), np.inf)
+            closer = np.flatnonzero(distance < nearest[on])
+            nearest[on[closer]], crease[on[closer]] = distance[closer], meeting[closer]
+            others[on[closer]] = unit_rows(sides.jet(*other, meeting)[1])[closer]
+        near = (nearest < _NEAR * cell) & (np.linalg.norm(points - X, axis=1) < _FARTHEST * cell)
         unexplained = sides.unexplained(evidence.estimated)
         most = near.any() and bool(np.median(unexplained[near]) < _MOSTLY)
         near &= unexplained < _EXPLAINED
-        return cls(rows, sides, number, near, points, unit_rows(slopes)), most
+        return cls(rows, sides, number, near, points, own, crease, others, nearest < _SNAP * cell), most
+
+
+def _own_side(sides: Sides, normals: np.ndarray, cell: float) -> np.ndarray:
+    """The side that each place belongs to: the nearest one in position and normal."""
+    score = np.full(sides.valid.shape, np.inf)
+    for s in range(SIDES):
+        on = np.flatnonzero(sides.valid[:, s])
+        values, slopes = sides.jet(on, np.full(len(on), s), sides.center[on])
+        score[on, s] = (values / cell) ** 2 + ((slopes - normals[on]) ** 2).sum(axis=1)
+    return score.argmin(axis=1)
