@@ -24,7 +24,7 @@ _APART = np.cos(np.radians(20.0))  # normals at both ends of an edge that crosse
 _UPRIGHT = 0.5  # least cosine of the angle between a face and the normals of its vertices
 _TINY = 1e-4  # squared cells: the area of a face without a direction
 _BEYOND = 0.35  # cells from which a vertex whose faces fold over goes onto the crease
-_ROUNDS = 12  # of leaving out vertices whose faces fold over
+_ROUNDS = 20  # of leaving out vertices whose faces fold over
 _FLATTER = 0.01  # what a plane must add at a corner, of what the others say
 
 
@@ -78,13 +78,17 @@ def sharpened(vertices: np.ndarray, faces: np.ndarray, evidence: Evidence, *, al
 
 
 def _give_way(places: Places, folded: np.ndarray, reach: float) -> None:
-    """Vertices of faces that fold over go onto the crease, if it is within reach and they were not there; else they
-    stay as they are."""
-    corners = np.isin(places.rows, folded)
-    beyond = corners & ~places.on_crease & (np.linalg.norm(places.crease - places.points, axis=1) < reach)
-    free = ~np.isin(folded, places.rows[beyond & places.near]).any(axis=1)
-    places.on_crease |= beyond
-    places.near &= ~np.isin(places.rows, folded[free])
+    """Of each face that folds over, the corner that is nearest to a crease goes onto it, if it is within reach and was
+    not there; else all corners stay as they were."""
+    place = np.full(max(int(places.rows.max()), int(folded.max())) + 1, -1)
+    place[places.rows[places.near]] = np.flatnonzero(places.near)
+    corners = place[folded]
+    distance = np.linalg.norm(places.crease - places.points, axis=1)
+    distance = np.where((corners >= 0) & ~places.on_crease[corners], distance[corners], np.inf)
+    nearest = distance.argmin(axis=1)[:, None]
+    reached = np.take_along_axis(distance, nearest, axis=1)[:, 0] < reach
+    places.on_crease[np.take_along_axis(corners, nearest, axis=1)[reached]] = True
+    places.near &= ~np.isin(places.rows, folded[~reached])
 
 
 def _bent(normals: np.ndarray, ends: np.ndarray) -> np.ndarray:

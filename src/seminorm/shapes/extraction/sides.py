@@ -24,11 +24,13 @@ _REACH = 2.5  # cells of the function, within which data decide about a vertex
 _REACH_OF_NOISY = 3.2  # the same for points that scatter
 _FEWEST, _MOST = 24, 192  # data points that are asked
 _APART = np.cos(np.radians(28.0))  # clusters of normals are farther apart
+_COVERED = 2.0  # cells, or spacings of the data, to the nearest of them
 _BACKSIDE = -0.9  # cosine: normals that look away belong to the other side of a thin part
 _LEAST = 4  # points of a side
-_BEND = 0.22  # relative weight of the prior: a side bends little within the reach
+_RIDGE = 0.22  # weight of the prior that a side bends little within the reach
 _DOUBT = 0.2  # angle between the normal of a point and that of its side, from which on it counts less
 _ROUNDS = 4
+_CHUNK = 2**16
 JUMP = np.cos(np.radians(25.0))  # least angle of a crease
 _NEAR = 1.6  # cells between a vertex and its crease
 _FARTHEST = 0.9  # cells by which a vertex moves
@@ -58,18 +60,18 @@ class Evidence:
         """Angle between the normal of a point and that of its side, from which on it counts less than the point."""
         return _DOUBT if self.estimated and self.tolerance < self.spacing / 2 else np.inf
 
-    def rows_near(self, X: np.ndarray) -> np.ndarray:
-        """Rows of the data points that decide about each place."""
+    def near(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Distances and rows of the data points that decide about each place."""
         reach = (_REACH_OF_NOISY if self.tolerance > self.spacing else _REACH) * self.cell
         wanted = int(np.clip(np.pi * (reach / self.spacing) ** 2, _FEWEST, _MOST))
-        return self.tree.query(X, k=min(wanted, len(self.points)), workers=thread_count())[1]
+        return self.tree.query(X, k=min(wanted, len(self.points)), workers=thread_count())
 
     def misfit(self, rows: np.ndarray) -> np.ndarray:
         """Of the function at the data points (n, 2): squares of the distance over the tolerance, and of the angle; only
         for the rows that are named."""
         used = np.zeros(len(self.points), dtype=bool)
         used[rows] = True
-        result = np.zeros((len(self.points), 2))
+        result = np.empty((len(self.points), 2))
         values, gradients = self.jet(self.points[used])
         result[used, 0] = (values / self.tolerance) ** 2
         result[used, 1] = ((gradients - self.normals[used]) ** 2).sum(axis=1)
@@ -89,12 +91,17 @@ class Sides:
     @classmethod
     def fit(cls, evidence: Evidence, X: np.ndarray, normals: np.ndarray) -> Sides:
         """Fit the sides of the creases near places X with roughly known normals."""
-        m, rows = len(X), evidence.rows_near(X)
+        m = len(X)
         radius, coef = np.empty(m), np.empty((m, SIDES, _TERMS))
         valid, misfit = np.empty((m, SIDES), dtype=np.bool_), np.empty((m, 4))
-        arrays = X, normals, rows, evidence.points, evidence.normals, evidence.misfit(rows)
-        limits = evidence.tolerance, _APART, _BACKSIDE, _BEND, evidence.doubt, _LEAST, _ROUNDS
-        _native.fit_sides(*map(np.ascontiguousarray, arrays), *limits, radius, coef, valid, misfit)
+        limits = evidence.tolerance, _APART, _BACKSIDE, _RIDGE, evidence.doubt, _LEAST, _ROUNDS
+        for begin in range(0, m, _CHUNK):
+            part = slice(begin, begin + _CHUNK)
+            distance, rows = evidence.near(X[part])
+            arrays = X[part], normals[part], rows, evidence.points, evidence.normals, evidence.misfit(rows)
+            results = radius[part], coef[part], valid[part], misfit[part]
+            _native.fit_sides(*map(np.ascontiguousarray, arrays), *limits, *results)
+            valid[part][distance[:, 0] > _COVERED * max(evidence.cell, evidence.spacing)] = False
         return cls(X, radius, coef, valid, misfit)
 
     def unexplained(self, estimated: bool) -> np.ndarray:
