@@ -89,6 +89,9 @@ def _add_mesh(parser: Parser) -> None:
     deviation_help = "how far triangles may lie from the surface; 0 keeps all vertices where it is flat"
     add("--deviation", type=distance, metavar="D", help=deviation_help)
     add("--faces", type=faces, metavar="N", help="the most triangles that the mesh may have")
+    edges = group.add_mutually_exclusive_group().add_argument
+    edges("--sharp", action="store_true", help="resolve each sharp edge (default: if edges are most of what bends)")
+    edges("--rounded", action="store_true", help="leave sharp edges as the smooth surface rounds them off")
     ends = group.add_mutually_exclusive_group().add_argument
     ends("--open", action="store_true", help="end the surface where points end (default: if it is open)")
     ends("--closed", action="store_true", help="close the surface, whatever the points cover")
@@ -193,7 +196,7 @@ def _check_options(arguments: argparse.Namespace) -> None:
     output = arguments.output
     if not _wants_mesh(arguments):
         shaping = ("trim", "trim_quantile", "open", "closed", "max_hole", "faces", "mesh_resolution", "deviation")
-        for option in shaping:
+        for option in (*shaping, "sharp", "rounded"):
             if getattr(arguments, option) is not None and getattr(arguments, option) is not False:
                 shape = f"--{option.replace('_', '-')} shapes the mesh"
                 raise ValueError(f"{shape}, and {output} is to hold the function: leave it out, or write a mesh.")
@@ -256,6 +259,7 @@ def _mesh_options(arguments: argparse.Namespace) -> dict:
         "boundary": "open" if is_open else "closed" if arguments.closed else None,
         "max_hole": arguments.max_hole,
         "target_faces": arguments.faces,
+        "sharp": True if arguments.sharp else False if arguments.rounded else None,
     }
     return {name: value for name, value in wanted.items() if value is not None}
 

@@ -201,6 +201,12 @@ class Surface(Implicit):
             The most faces that the mesh may have, see :meth:`seminorm.shapes.Mesh.simplified`.
         method : "standard" or "quality"
             "quality" makes triangles that are nearly equilateral, as simulations want them, in some more time.
+        sharp : "auto", True or False
+            Resolve edges that are sharper than the function, which rounds them off over about one of its cells. Where
+            the normals of the data near an edge or corner fall into two to four clusters, and a quadric for each
+            explains the data much better than the function does, the quadrics' intersection becomes a chain of mesh
+            edges. "auto": if this holds for most of what bends; smooth shapes are left exactly as they are. True: at
+            each edge for itself. False: nowhere. Needs normals that are given, or estimated by ``reconstruct``.
         keep_unsupported : bool
             Keep components that have hardly any data of their own: bubbles made of noise.
         attributes : str or sequence of str
@@ -222,7 +228,16 @@ class Surface(Implicit):
         """
         names = check_names(attributes)
         plan = MeshPlan(
-            resolution, deviation, boundary, trim, trim_quantile, max_hole, method, sharp, keep_unsupported, refine,
+            resolution,
+            deviation,
+            boundary,
+            trim,
+            trim_quantile,
+            max_hole,
+            method,
+            sharp,
+            keep_unsupported,
+            refine,
             verbose,
         )
         mesh = SurfaceMesher(self, plan, carries=bool(names or self._attached)).mesh()

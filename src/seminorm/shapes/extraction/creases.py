@@ -1,9 +1,9 @@
 """Creases of a mesh that a smooth function rounded off.
 
-Vertices near a crease move onto the side that they belong to, and mesh edges between two sides are split where the sides
-meet, so that the crease becomes a chain of mesh edges [Attene et al. 2005]; faces between three sides get a corner
-inside. Vertices are added, and none removed: topology and borders stay. Where a face would fold over, its vertices stay
-where they are.
+Vertices near a crease move onto the side that they belong to, and mesh edges between two sides are split where the
+sides meet, so that the crease becomes a chain of mesh edges [Attene et al. 2005]; faces between three sides get a
+corner inside. Vertices are added, and none removed: topology and borders stay. Where a face would fold over, a vertex
+goes onto the crease, or its vertices stay where they are.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def _in_large_parts(vertices: np.ndarray, places: Places, ends: np.ndarray, widt
 def _resolved(
     vertices: np.ndarray, faces: np.ndarray, smooth: np.ndarray, places: Places, edges: Edges, cell: float
 ) -> tuple[Sharpened, np.ndarray]:
-    """The mesh with creases between places that are near one, and the corners of old faces of which new ones fold over."""
+    """The mesh with creases between places that are near one, and the old faces of which new ones fold over."""
     n, kept = len(vertices), np.flatnonzero(places.near)
     place = np.full(n, -1)
     place[places.rows[kept]] = kept
@@ -225,7 +225,7 @@ def split_faces(
 
 
 def _folded(points: np.ndarray, faces: np.ndarray, normals: np.ndarray, tiny: float) -> np.ndarray:
-    """Which faces look away from the normals (n, 3) of their corners among the first n points, where these are known."""
+    """Which faces look away from the normals (n, 3) of their corners among the first n points, if known."""
     a, b, c = (points[faces[:, k]] for k in range(3))
     area = np.cross(b - a, c - a)
     size = np.linalg.norm(area, axis=1)

@@ -120,7 +120,7 @@ def extract(
         left = reduce(vertices, faces)
         vertices, faces = left.vertices, left.faces
         settled = np.zeros((len(vertices), 3)) if left.normals is None else left.normals
-    final = settled.any(axis=1)
+    final: np.ndarray = (settled != 0).any(axis=1)
     limits = low, low + cells * spacing
     border = (vertices == limits[0]).astype(np.int8) * -1 + (vertices == limits[1])
     normals = np.empty_like(vertices)

@@ -18,6 +18,8 @@ from ... import _native
 from ..._base.threads import thread_count
 from ...clouds.cloud import unit_rows
 
+_Chosen = tuple[np.ndarray, np.ndarray]  # rows of places, and the numbers of one of their sides each
+
 SIDES = 4  # the most that meet at a corner
 _TERMS = 10
 _REACH = 2.5  # cells of the function, within which data decide about a vertex
@@ -45,7 +47,7 @@ class Evidence:
 
     tree: cKDTree  # of the points
     normals: np.ndarray
-    jet: Callable  # values and gradients of the function
+    jet: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]  # values and gradients of the function
     cell: float  # its finest details
     spacing: float  # between points
     tolerance: float  # distance that counts as much as a normal that is wrong by one radian
@@ -119,7 +121,7 @@ class Sides:
         values = coef[:, 0] + ((coef[:, 1:4] + 0.5 * bent) * y).sum(axis=1)
         return values * radius, coef[:, 1:4] + bent
 
-    def meeting(self, one, other, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def meeting(self, one: _Chosen, other: _Chosen, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Where two sides (rows, numbers) meet, near ``start``, and the cosine of their angle there."""
         X, cosine = start.copy(), np.ones(len(start))
         for _ in range(3):
