@@ -191,7 +191,7 @@ template <class Index, class Label> i64 checked_connected_labels(In<Index, 2> fa
 
 template <class Index> void checked_thin_mesh(In<double, 2> vertices, Out<Index, 2> faces, Integers starts,
                                               double deviation, double longest, double quality, double turn,
-                                              i64 largest_fan, i64 rounds, Out<bool, 1> gone) {
+                                              double creased, i64 largest_fan, i64 rounds, Out<bool, 1> gone) {
     const i64 n = length(vertices), parts = length(starts) - 1;
     need(vertices.shape(1) == 3 && faces.shape(1) == 3, "vertices must be (v, 3) and faces (f, 3)");
     need_range(faces, 0, n, "faces");
@@ -207,7 +207,7 @@ template <class Index> void checked_thin_mesh(In<double, 2> vertices, Out<Index,
         nb::gil_scoped_release release;
         sort_triangles(faces.data(), length(faces), starts.data(), parts, fans.data(), own.data(), first.data());
     }
-    const ThinningLimits limits{deviation, longest, quality, turn, largest_fan, static_cast<int>(rounds)};
+    const ThinningLimits limits{deviation, longest, quality, turn, creased, largest_fan, static_cast<int>(rounds)};
     const Thinning<Index> thinning{vertices.data(), faces.data(), gone.data(),  starts.data(),
                                    fans.data(),     own.data(),   first.data(), limits};
     run(parts, 1, [&](i64 begin, i64 end) {
@@ -267,8 +267,9 @@ template <class Index> void bind_indices(nb::module_& m) {
           array("edge_axis"), array("edge_corner"), array("first_face"), array("faces"),
           "Triangles of all blocks as vertex numbers.");
     m.def("thin_mesh", &checked_thin_mesh<Index>, array("vertices"), array("faces"), array("starts"),
-          nb::arg("deviation"), nb::arg("longest"), nb::arg("quality"), nb::arg("turn"), nb::arg("largest_fan"),
-          nb::arg("rounds"), array("gone"), "Move vertices onto neighbours where the mesh is flat, part by part.");
+          nb::arg("deviation"), nb::arg("longest"), nb::arg("quality"), nb::arg("turn"), nb::arg("creased"),
+          nb::arg("largest_fan"), nb::arg("rounds"), array("gone"),
+          "Move vertices onto neighbours where the mesh is flat, part by part.");
     m.def("shape_triangles", &checked_shape_triangles<Index>, array("vertices"), array("faces"), array("fixed"),
           nb::arg("wanted"), nb::arg("deviation"), nb::arg("turn"), nb::arg("largest_fan"), nb::arg("rounds"),
           "Flip edges and slide vertices of badly shaped triangles; returns how many changed.");
