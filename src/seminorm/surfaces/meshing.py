@@ -12,7 +12,7 @@ from ..shapes.attributes import distance_and_spacing
 from ..shapes.extraction.creases import sharpened
 from ..shapes.extraction.marching import component_labels, extract
 from ..shapes.extraction.shaping import Shaping
-from ..shapes.extraction.sides import Evidence
+from ..shapes.extraction.sides import OrientedData
 from ..shapes.extraction.thinning import QUALITY
 from ..shapes.extraction.trimming import components_with_data, smoothed
 from ..shapes.mesh import Mesh
@@ -146,7 +146,9 @@ class SurfaceMesher:
         tolerance = surface.data.typical if surface.model is None else surface.model.tolerance
         lengths = surface.resolution, surface.data.typical, tolerance
         estimated = str(surface.details.get("normals", "")).startswith("estimated")
-        evidence = Evidence(surface.data.tree, surface.normals.astype(float), surface.field.jet, *lengths, estimated)
+        evidence = OrientedData(
+            surface.data.tree, surface.normals.astype(float), surface.field.jet, *lengths, estimated
+        )
         result = sharpened(mesh.vertices, mesh.faces, evidence, all_creases=self.plan.sharp is True)
         return mesh if result is None else Mesh(*result)
 

@@ -15,7 +15,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from ...clouds.cloud import unit_rows
-from .sides import Evidence, Places, Sides
+from .sides import CreaseSides, OrientedData, Places
 
 _TURN = np.cos(np.radians(8.0))  # normals of neighbouring vertices that turn less show no crease
 _LOOKS = 1000  # vertices that are tried first
@@ -50,7 +50,7 @@ class Edges(NamedTuple):
         return cls(np.stack(np.divmod(keys, n_vertices), axis=1), number.reshape(-1, 3))
 
 
-def sharpened(vertices: np.ndarray, faces: np.ndarray, evidence: Evidence, *, all_creases: bool = False):
+def sharpened(vertices: np.ndarray, faces: np.ndarray, evidence: OrientedData, *, all_creases: bool = False):
     """The mesh with its creases resolved, as far as the data show them; None if they show none.
 
     The creases of a mesh are resolved if they explain most of its bends; with ``all_creases``, each one for itself.
@@ -107,14 +107,14 @@ def _mean_normals(vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
     return unit_rows(np.stack(sums, axis=1))
 
 
-def _places(vertices: np.ndarray, rows: np.ndarray, evidence: Evidence) -> tuple[Places, bool]:
+def _places(vertices: np.ndarray, rows: np.ndarray, evidence: OrientedData) -> tuple[Places, bool]:
     """Where vertices belong, and whether creases explain most of the data around them."""
     X = vertices[rows]
     values, gradients = evidence.jet(X)
     lengths = np.maximum((gradients**2).sum(axis=1), 0.1)
     X = X - (values / lengths)[:, None] * gradients
     normals = unit_rows(evidence.jet(X)[1])
-    return Places.of(rows, Sides.fit(evidence, X, normals), normals, evidence)
+    return Places.of(rows, CreaseSides.fit(evidence, X, normals), normals, evidence)
 
 
 def _in_large_parts(vertices: np.ndarray, places: Places, ends: np.ndarray, width: float) -> np.ndarray:

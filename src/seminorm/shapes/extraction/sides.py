@@ -42,7 +42,7 @@ _MOSTLY = 0.68  # the median of that, where creases are most of what bends
 
 
 @dataclass(frozen=True)
-class Evidence:
+class OrientedData:
     """Oriented points, and the smooth function that was fitted to them."""
 
     tree: cKDTree  # of the points
@@ -81,17 +81,17 @@ class Evidence:
 
 
 @dataclass
-class Sides:
+class CreaseSides:
     """Quadrics R (c + g y + y H y / 2), y = (x - center) / R, for each of a few places; c, g and H in ``coef``."""
 
     center: np.ndarray  # (m, 3)
     radius: np.ndarray  # (m,)
     coef: np.ndarray  # (m, sides, 10)
     valid: np.ndarray  # (m, sides)
-    misfit: np.ndarray  # (m, 4), of the smooth function and of the sides, as in :meth:`Evidence.misfit`
+    misfit: np.ndarray  # (m, 4), of the smooth function and of the sides, as in :meth:`OrientedData.misfit`
 
     @classmethod
-    def fit(cls, evidence: Evidence, X: np.ndarray, normals: np.ndarray) -> Sides:
+    def fit(cls, evidence: OrientedData, X: np.ndarray, normals: np.ndarray) -> CreaseSides:
         """Fit the sides of the creases near places X with roughly known normals."""
         m = len(X)
         radius, coef = np.empty(m), np.empty((m, SIDES, _TERMS))
@@ -140,7 +140,7 @@ class Places:
     ``on_crease``, at the points ``crease``, between sides with ``normals`` and ``others``."""
 
     rows: np.ndarray  # of the vertices
-    sides: Sides
+    sides: CreaseSides
     number: np.ndarray
     near: np.ndarray  # whether there is a crease
     points: np.ndarray
@@ -150,7 +150,9 @@ class Places:
     on_crease: np.ndarray
 
     @classmethod
-    def of(cls, rows: np.ndarray, sides: Sides, normals: np.ndarray, evidence: Evidence) -> tuple[Places, bool]:
+    def of(
+        cls, rows: np.ndarray, sides: CreaseSides, normals: np.ndarray, evidence: OrientedData
+    ) -> tuple[Places, bool]:
         """From the fits for vertices with rows, and the normals of the smooth function there; and whether most of the
         places where sides meet are creases."""
         X, every, cell = sides.center, np.arange(len(rows)), evidence.cell
@@ -176,7 +178,7 @@ class Places:
         return cls(rows, sides, number, near, points, own, crease, others, nearest < _SNAP * cell), most
 
 
-def _own_side(sides: Sides, normals: np.ndarray, cell: float) -> np.ndarray:
+def _own_side(sides: CreaseSides, normals: np.ndarray, cell: float) -> np.ndarray:
     """The side that each place belongs to: the nearest one in position and normal."""
     score = np.full(sides.valid.shape, np.inf)
     for s in range(SIDES):
