@@ -55,8 +55,8 @@ def sharpened(vertices: np.ndarray, faces: np.ndarray, evidence: OrientedData, *
 
     The creases of a mesh are resolved if they explain most of its bends; with ``all_creases``, each one for itself.
     """
-    edges, smooth = Edges.of(faces, len(vertices)), _mean_normals(vertices, faces)
-    rows = _bent(smooth, edges.ends)
+    smooth = _mean_normals(vertices, faces)
+    rows = _bent(smooth, faces)
     if not all_creases and len(rows) > _LOOKS:
         some = rows[:: -(-len(rows) // _LOOKS)]
         if not _places(vertices, some, evidence)[1]:
@@ -66,6 +66,7 @@ def sharpened(vertices: np.ndarray, faces: np.ndarray, evidence: OrientedData, *
     places, many = _places(vertices, rows, evidence)
     if not (many or all_creases):
         return None
+    edges = Edges.of(faces, len(vertices))
     places.near &= _in_large_parts(vertices, places, edges.ends, _SMALL * evidence.cell)
     for _ in range(_ROUNDS):
         if not places.near.any():
@@ -91,12 +92,14 @@ def _give_way(places: Places, folded: np.ndarray, reach: float) -> None:
     places.near &= ~np.isin(places.rows, folded[~reached])
 
 
-def _bent(normals: np.ndarray, ends: np.ndarray) -> np.ndarray:
+def _bent(normals: np.ndarray, faces: np.ndarray) -> np.ndarray:
     """Rows of the vertices near which the mesh bends."""
-    turned = (normals[ends[:, 0]] * normals[ends[:, 1]]).sum(axis=1) < _TURN
-    near = np.zeros(len(normals), dtype=bool)
-    near[ends[turned].ravel()] = True
-    near[ends[near[ends].any(axis=1)].ravel()] = True
+    bent, near = (np.zeros(len(normals), dtype=bool) for _ in range(2))
+    for a, b in ((0, 1), (1, 2), (2, 0)):
+        ends = faces[:, [a, b]]
+        turned = (normals[ends[:, 0]] * normals[ends[:, 1]]).sum(axis=1) < _TURN
+        bent[ends[turned].ravel()] = True
+    near[faces[bent[faces].any(axis=1)].ravel()] = True
     return np.flatnonzero(near)
 
 
