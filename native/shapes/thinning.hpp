@@ -169,8 +169,7 @@ class ThinnedPart {
         return chosen;
     }
 
-    // The triangles around a vertex: the sum of their area vectors, their least quality, and whether they bend so much
-    // that each of them is compared with itself rather than with their sum.
+    // Triangles around a vertex: the sum of their area vectors, which a creased fan does without, and least quality.
     struct Fan {
         Vector normal;
         double length, quality;
@@ -208,10 +207,9 @@ class ThinnedPart {
             if (uu > longest || tt > longest) return 0;
             const Vector normal = u.cross(t);
             const double area = std::sqrt(normal.dot(normal)), quality = kEquilateral * area / (uu + tt + ss);
-            if (!(quality > least_quality)) return 0;
             const Vector before = fan.creased ? (pa - points_[at(v)]).cross(pb - points_[at(v)]) : fan.normal;
             const double length = fan.creased ? std::sqrt(before.dot(before)) : fan.length;
-            if (!(normal.dot(before) > limits_.turn * area * length)) return 0;
+            if (!(quality > least_quality && normal.dot(before) > limits_.turn * area * length)) return 0;
             worst = least(worst, quality);
         }
         return worst;

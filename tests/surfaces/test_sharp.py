@@ -86,7 +86,7 @@ def test_all_vertices_are_kept_if_wanted(cube):
     assert mesh.is_watertight and len(mesh.vertices) > len(cube.mesh(deviation=0, sharp=False).vertices)
 
 
-@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("known", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_edges_inwards_and_corners_of_both_kinds(known, rng):
     points, normals = block([(0, 0, 0), (1, 0, 0), (0, 1, 0)], 4000, rng)
     surface = reconstruct(points, normals if known else None)
