@@ -4,6 +4,7 @@
 #include "shapes/faces.hpp"
 #include "shapes/mesh_parts.hpp"
 #include "shapes/shaping.hpp"
+#include "shapes/sides.hpp"
 #include "shapes/signs.hpp"
 #include "shapes/vertices.hpp"
 
@@ -190,7 +191,7 @@ template <class Index, class Label> i64 checked_connected_labels(In<Index, 2> fa
 
 template <class Index> void checked_thin_mesh(In<double, 2> vertices, Out<Index, 2> faces, Integers starts,
                                               double deviation, double longest, double quality, double turn,
-                                              i64 largest_fan, i64 rounds, Out<bool, 1> gone) {
+                                              double creased, i64 largest_fan, i64 rounds, Out<bool, 1> gone) {
     const i64 n = length(vertices), parts = length(starts) - 1;
     need(vertices.shape(1) == 3 && faces.shape(1) == 3, "vertices must be (v, 3) and faces (f, 3)");
     need_range(faces, 0, n, "faces");
@@ -206,7 +207,7 @@ template <class Index> void checked_thin_mesh(In<double, 2> vertices, Out<Index,
         nb::gil_scoped_release release;
         sort_triangles(faces.data(), length(faces), starts.data(), parts, fans.data(), own.data(), first.data());
     }
-    const ThinningLimits limits{deviation, longest, quality, turn, largest_fan, static_cast<int>(rounds)};
+    const ThinningLimits limits{deviation, longest, quality, turn, creased, largest_fan, static_cast<int>(rounds)};
     const Thinning<Index> thinning{vertices.data(), faces.data(), gone.data(),  starts.data(),
                                    fans.data(),     own.data(),   first.data(), limits};
     run(parts, 1, [&](i64 begin, i64 end) {
@@ -227,6 +228,31 @@ template <class Index> i64 checked_shape_triangles(Out<double, 2> vertices, Out<
     return mesh.improve();
 }
 
+void checked_fit_sides(In<double, 2> places, In<double, 2> directions, Coordinates rows, In<double, 2> points,
+                       In<double, 2> normals, In<double, 2> smooth, double tolerance, double apart, double backside,
+                       double ridge, double doubt, i64 least, i64 rounds, Out<double, 1> radius, Out<double, 3> coef,
+                       Out<bool, 2> valid, Out<double, 2> misfit) {
+    const i64 m = length(places), k = length(rows, 1);
+    need(places.shape(1) == 3 && directions.shape(1) == 3 && length(directions) == m, "places, directions: (m, 3)");
+    need(points.shape(1) == 3 && normals.shape(1) == 3 && smooth.shape(1) == 2,
+         "points, normals: (n, 3), smooth: (n, 2)");
+    need(length(normals) == length(points) && length(smooth) == length(points),
+         "each point needs a normal and a misfit");
+    need(length(rows) == m && length(radius) == m && length(coef) == m && length(valid) == m && length(misfit) == m,
+         "rows and results must have one entry for each place");
+    need(length(coef, 1) == kSides && length(coef, 2) == kTerms && length(valid, 1) == kSides && misfit.shape(1) == 4,
+         "coef must be (m, 4, 10), valid and misfit (m, 4)");
+    need_range(rows, 0, length(points), "rows");
+    const OrientedPointsIn data{points.data(), normals.data(), smooth.data()};
+    const SideLimits limits{tolerance, apart, backside, ridge, doubt, least, static_cast<int>(rounds)};
+    const SidesOut out{radius.data(), coef.data(), valid.data(), misfit.data()};
+    run(m, 16, [&](i64 begin, i64 end) {
+        SideFits fits(data, limits, k);
+        for (i64 i = begin; i < end; ++i)
+            fits.fit(places.data() + 3 * i, directions.data() + 3 * i, rows.data() + k * i, out, i);
+    });
+}
+
 template <class T> void bind_values(nb::module_& m) {
     m.def("sign_rows", &checked_sign_rows<T>, array("values"), array("blocks"), array("cells"), nb::arg("side"),
           nb::arg("closed"), array("rows"), "Signs of corners; with `closed` those on the border are outside.");
@@ -241,8 +267,9 @@ template <class Index> void bind_indices(nb::module_& m) {
           array("edge_axis"), array("edge_corner"), array("first_face"), array("faces"),
           "Triangles of all blocks as vertex numbers.");
     m.def("thin_mesh", &checked_thin_mesh<Index>, array("vertices"), array("faces"), array("starts"),
-          nb::arg("deviation"), nb::arg("longest"), nb::arg("quality"), nb::arg("turn"), nb::arg("largest_fan"),
-          nb::arg("rounds"), array("gone"), "Move vertices onto neighbours where the mesh is flat, part by part.");
+          nb::arg("deviation"), nb::arg("longest"), nb::arg("quality"), nb::arg("turn"), nb::arg("creased"),
+          nb::arg("largest_fan"), nb::arg("rounds"), array("gone"),
+          "Move vertices onto neighbours where the mesh is flat, part by part.");
     m.def("shape_triangles", &checked_shape_triangles<Index>, array("vertices"), array("faces"), array("fixed"),
           nb::arg("wanted"), nb::arg("deviation"), nb::arg("turn"), nb::arg("largest_fan"), nb::arg("rounds"),
           "Flip edges and slide vertices of badly shaped triangles; returns how many changed.");
@@ -257,6 +284,10 @@ void bind_shapes(nb::module_& m) {
     bind_values<double>(m);
     bind_indices<i32>(m);
     bind_indices<i64>(m);
+    m.def("fit_sides", &checked_fit_sides, array("places"), array("directions"), array("rows"), array("points"),
+          array("normals"), array("smooth"), nb::arg("tolerance"), nb::arg("apart"), nb::arg("backside"),
+          nb::arg("ridge"), nb::arg("doubt"), nb::arg("least"), nb::arg("rounds"), array("radius"), array("coef"),
+          array("valid"), array("misfit"), "Quadrics for the sides of creases near places; see sides.hpp.");
     m.def("face_changes", &checked_face_changes, array("rows"), array("blocks"), array("cells"), nb::arg("side"),
           array("changes"), "Whether the sign changes on the faces -x, +x, -y, +y, -z, +z of each block.");
     m.def("agree_on_signs", &checked_agree_on_signs, array("rows"), array("blocks"), array("cells"), nb::arg("side"),

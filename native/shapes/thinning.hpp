@@ -22,6 +22,7 @@ struct ThinningLimits {
     double longest;    // edge
     double quality;    // least 4 sqrt(3) area / (sum of the squared sides) of new triangles; 1 is equilateral
     double turn;       // least cosine of the angle by which a triangle may turn
+    double creased;    // length of the sum of area vectors over the sum of their lengths, below which a fan is creased
     i64 largest_fan;   // triangles around a vertex
     int rounds;
 };
@@ -168,23 +169,27 @@ class ThinnedPart {
         return chosen;
     }
 
-    // The triangles around a vertex: the sum of their area vectors, and their least quality.
+    // Triangles around a vertex: the sum of their area vectors, which a creased fan does without, and least quality.
     struct Fan {
         Vector normal;
         double length, quality;
+        bool creased;
     };
 
     Fan fan_of(i32 v) const {
-        Fan fan{{0, 0, 0}, 0, 1};
+        Fan fan{{0, 0, 0}, 0, 1, false};
+        double total = 0;
         const Vector p = points_[at(v)];
         for (i32 c = head_[at(v)]; c >= 0; c = next_[at(c)]) {
             const Vector pa = points_[at(following(c))], pb = points_[at(preceding(c))];
             const Vector u = pa - p, t = pb - p, s = pb - pa, normal = u.cross(t);
             fan.normal = {fan.normal.x + normal.x, fan.normal.y + normal.y, fan.normal.z + normal.z};
-            const double sides = u.dot(u) + t.dot(t) + s.dot(s);
-            fan.quality = least(fan.quality, sides > 0 ? kEquilateral * std::sqrt(normal.dot(normal)) / sides : 0);
+            const double sides = u.dot(u) + t.dot(t) + s.dot(s), area = std::sqrt(normal.dot(normal));
+            fan.quality = least(fan.quality, sides > 0 ? kEquilateral * area / sides : 0);
+            total += area;
         }
         fan.length = std::sqrt(fan.normal.dot(fan.normal));
+        fan.creased = fan.length < limits_.creased * total;
         return fan;
     }
 
@@ -202,7 +207,9 @@ class ThinnedPart {
             if (uu > longest || tt > longest) return 0;
             const Vector normal = u.cross(t);
             const double area = std::sqrt(normal.dot(normal)), quality = kEquilateral * area / (uu + tt + ss);
-            if (!(quality > least_quality && normal.dot(fan.normal) > limits_.turn * area * fan.length)) return 0;
+            const Vector before = fan.creased ? (pa - points_[at(v)]).cross(pb - points_[at(v)]) : fan.normal;
+            const double length = fan.creased ? std::sqrt(before.dot(before)) : fan.length;
+            if (!(quality > least_quality && normal.dot(before) > limits_.turn * area * length)) return 0;
             worst = least(worst, quality);
         }
         return worst;

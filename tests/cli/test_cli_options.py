@@ -231,6 +231,19 @@ def quality(shop):
     assert (smallest_angles(coarse) > 30).mean() > 0.95 and len(coarse.faces) < 3000
 
 
+@of("reconstruct", "--sharp", "--rounded")
+def edges(shop):
+    rng = np.random.default_rng(0)
+    axis, rows = rng.integers(3, size=4000), np.arange(4000)
+    points, normals = rng.uniform(-1, 1, (4000, 3)), np.zeros((4000, 3))
+    points[rows, axis] = normals[rows, axis] = rng.choice([-1.0, 1.0], 4000)
+    cube = write_points(shop.folder / "cube.ply", PointCloud(points, normals))
+    depth = ("--depth", "5")
+    sharp, rounded = (shop.made("m.ply", word, *depth, source=cube) for word in ("--sharp", "--rounded"))
+    near, far = (np.linalg.norm(mesh.vertices[:, :2] - 1.0, axis=1).min() for mesh in (sharp, rounded))
+    assert near < 0.002 < far
+
+
 @of("reconstruct", "--open", "--closed", "--max-hole")
 def ends(shop):
     points = sphere_points(1200)

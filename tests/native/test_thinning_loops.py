@@ -140,7 +140,7 @@ def test_refused():
         mesh.thinned(-1.0)
     with pytest.raises(ValueError, match="longest must be a positive length"):
         mesh.thinned(0.1, longest=0.0)
-    limits = 0.1, 1.0, 0.4, 0.6, 10, 5
+    limits = 0.1, 1.0, 0.4, 0.6, 0.85, 10, 5
     gone = np.empty(len(mesh.vertices), dtype=bool)
     for starts, message in (([0, 5], "from 0 to the number"), ([0, 9, 3, len(gone)], "must ascend")):
         with pytest.raises(ValueError, match=message):

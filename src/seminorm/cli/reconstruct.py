@@ -49,7 +49,8 @@ from .reporting import (
 HELP = "fit a smooth surface to points, and write it as a mesh"
 _COLORLESS = (".stl",)
 _COLORS_ALONE = (".obj", ".off", ".3mf", ".glb", ".gltf", ".html")  # besides what has no room for any attribute
-_SHAPING = ("trim", "trim_quantile", "open", "closed", "max_hole", "faces", "quality", "mesh_resolution", "deviation")
+_ENDS = ("trim", "trim_quantile", "open", "closed", "max_hole")
+_SHAPING = (*_ENDS, "faces", "quality", "sharp", "rounded", "mesh_resolution", "deviation")
 
 
 def add_arguments(parser: Parser) -> None:
@@ -106,6 +107,9 @@ def _add_mesh(parser: Parser) -> None:
     add("--deviation", type=distance, metavar="D", help=deviation_help)
     add("--faces", type=faces, metavar="N", help="the most triangles that the mesh may have")
     add("--quality", action="store_true", help="triangles that are nearly equilateral, for simulations; takes longer")
+    edges = group.add_mutually_exclusive_group().add_argument
+    edges("--sharp", action="store_true", help="resolve each sharp edge (default: if edges are most of what bends)")
+    edges("--rounded", action="store_true", help="leave sharp edges as the smooth surface rounds them off")
     ends = group.add_mutually_exclusive_group().add_argument
     ends("--open", action="store_true", help="end the surface where points end (default: if they cover one side)")
     ends("--closed", action="store_true", help="close the surface, whatever the points cover")
@@ -284,6 +288,7 @@ def _mesh_options(arguments: argparse.Namespace) -> dict:
         "target_faces": arguments.faces,
         "method": "quality" if arguments.quality else None,
         "attributes": arguments.attributes,
+        "sharp": True if arguments.sharp else False if arguments.rounded else None,
     }
     return {name: value for name, value in wanted.items() if value is not None}
 

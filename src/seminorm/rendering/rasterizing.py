@@ -15,6 +15,7 @@ from .shading import PALETTE, Studio, as_colors
 _Surfels = tuple[np.ndarray, np.ndarray, np.ndarray]  # points, normals and colours, (n, 3) each
 
 _SPACING_SAMPLE = 2000
+_CREASE = np.cos(np.radians(30.0))  # between the normals of a face and of a vertex on a crease
 _VIEW_AHEAD = 1e-6  # nearest depth that a perspective camera sees, in units of the size of what is drawn
 
 
@@ -215,11 +216,14 @@ def _weights(corners: np.ndarray, positions: np.ndarray) -> np.ndarray:
 
 
 def _shading_normals(triangles, weights, vertex_normals) -> np.ndarray:
-    """Interpolated normals, on the side of the face's own; the face's own where there are none to interpolate."""
+    """Interpolated normals, on the side of the face's own; the face's own where there are none to interpolate, and at
+    corners on a crease, where those of the vertices belong to no side."""
     flat = unit_rows(np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0]))
     if vertex_normals is None:
         return flat
-    mixed = unit_rows(np.einsum("nk,nkd->nd", weights, vertex_normals))
+    on_crease = (vertex_normals * flat[:, None]).sum(axis=2) < _CREASE
+    own = np.where(on_crease[..., None], flat[:, None], vertex_normals)
+    mixed = unit_rows(np.einsum("nk,nkd->nd", weights, own))
     return np.where(((mixed * flat).sum(axis=1) > 0)[:, None], mixed, flat)
 
 

@@ -9,8 +9,10 @@ import numpy as np
 
 from ..fields.field import Field, sample_blocks
 from ..shapes.attributes import distance_and_spacing
+from ..shapes.extraction.creases import sharpened
 from ..shapes.extraction.marching import component_labels, extract
 from ..shapes.extraction.shaping import Shaping
+from ..shapes.extraction.sides import OrientedData
 from ..shapes.extraction.thinning import QUALITY
 from ..shapes.extraction.trimming import SMOOTHING, components_with_data, smoothed
 from ..shapes.handles import without_handles
@@ -55,6 +57,7 @@ class MeshPlan:
     trim_quantile: float | None = None
     max_hole: float | None = None
     method: str = "standard"
+    sharp: bool | str = "auto"
     keep_unsupported: bool = False
     refine: int = 1
     verbose: bool = False
@@ -64,6 +67,8 @@ class MeshPlan:
         check_resolution(self.resolution)
         check_deviation(self.deviation)
         check_hole(self.max_hole, self.boundary)
+        if self.sharp not in (True, False, "auto"):
+            raise ValueError(f"sharp must be True, False or 'auto', got {self.sharp!r}.")
         if self.method not in _METHODS:
             raise ValueError(f"method must be one of {', '.join(map(repr, _METHODS))}, got {self.method!r}.")
 
@@ -124,7 +129,7 @@ class SurfaceMesher:
         if plan.boundary == "auto" and not (plan.max_hole is None and looks_closed(mesh.vertices, data)):
             cut = opened(mesh, data, bounds, deviation=self.deviation, max_hole=plan.max_hole)
             mesh = mesh if cut is None else cut
-        return self._thinned(mesh)
+        return self._thinned(self._sharpened(mesh))
 
     def _shaping(self, spacing: float) -> Shaping | None:
         """None if all vertices are to stay as they are."""
@@ -146,6 +151,20 @@ class SurfaceMesher:
             return mesh
         quality = _THINNED_QUALITY if self.plan.method == "quality" else QUALITY
         return mesh.thinned(self.deviation, self.longest, quality)
+
+    def _sharpened(self, mesh: Mesh) -> Mesh:
+        """The mesh with its creases, if there are some; its vertices there have normals, and are final."""
+        surface = self.surface
+        if surface.normals is None or not self.plan.sharp:
+            return mesh
+        tolerance = surface.data.typical if surface.model is None else surface.model.tolerance
+        lengths = surface.resolution, surface.data.typical, tolerance
+        estimated = str(surface.details.get("normals", "")).startswith("estimated")
+        evidence = OrientedData(
+            surface.data.tree, surface.normals.astype(float), surface.field.jet, *lengths, estimated
+        )
+        result = sharpened(mesh.vertices, mesh.faces, evidence, all_creases=self.plan.sharp is True)
+        return mesh if result is None else Mesh(*result)
 
     def _supported(self, mesh: Mesh) -> Mesh:
         """The components that data support."""

@@ -117,7 +117,7 @@ class Surface(Implicit):
 
     def surface_points(self) -> np.ndarray:
         """Many points on the surface (n, 3), as far as the function is known."""
-        return self.mesh(deviation=0.0, boundary="extrapolate").vertices
+        return self.mesh(deviation=0.0, boundary="extrapolate", sharp=False).vertices
 
     @property
     def attached(self) -> tuple[str, ...]:
@@ -164,6 +164,7 @@ class Surface(Implicit):
         max_hole: float | None = None,
         target_faces: int | None = None,
         method: str = "standard",
+        sharp: bool | str = "auto",
         keep_unsupported: bool = False,
         attributes=(),
         refine: int = 1,
@@ -201,6 +202,12 @@ class Surface(Implicit):
             The most faces that the mesh may have, see :meth:`seminorm.shapes.Mesh.simplified`.
         method : "standard" or "quality"
             "quality" makes triangles that are nearly equilateral, as simulations want them, in some more time.
+        sharp : "auto", True or False
+            Resolve edges that are sharper than the function, which rounds them off over about one of its cells. Where
+            the normals of the data near an edge or corner fall into two to four clusters, and a quadric for each
+            explains the data much better than the function does, the quadrics' intersection becomes a chain of mesh
+            edges. "auto": if this holds for most of what bends; smooth shapes are left exactly as they are. True: at
+            each edge for itself. False: nowhere. Needs normals that are given, or estimated by ``reconstruct``.
         keep_unsupported : bool
             Keep components that have hardly any data of their own, bubbles made of noise, and handles whose shortest
             loop has next to no data: bridges between sheets, and holes torn into thin ones.
@@ -223,7 +230,17 @@ class Surface(Implicit):
         """
         names = check_names(attributes)
         plan = MeshPlan(
-            resolution, deviation, boundary, trim, trim_quantile, max_hole, method, keep_unsupported, refine, verbose
+            resolution,
+            deviation,
+            boundary,
+            trim,
+            trim_quantile,
+            max_hole,
+            method,
+            sharp,
+            keep_unsupported,
+            refine,
+            verbose,
         )
         mesh = SurfaceMesher(self, plan, carries=bool(names or self._attached.keys() - {SCAN})).mesh()
         mesh = mesh if target_faces is None else mesh.simplified(target_faces)

@@ -64,7 +64,8 @@ def extract(
     closed : bool
         Close the surface at the border of the box with a cap, bevelled by at most a cell at its rim.
     reduce : callable, optional
-        Takes vertices and faces before the vertices are refined, and returns a mesh of those that are to stay.
+        Takes vertices and faces before the vertices are refined, and returns a mesh of those that are to stay. If it
+        has normals, vertices whose normal is not zero are final.
     shaping : Shaping, optional
         How badly shaped triangles are improved before the vertices are refined.
     side, scan : int
@@ -114,21 +115,25 @@ def extract(
         raise ValueError(f"function changes its sign nowhere that was looked within bounds {low} and {high}: {advice}.")
     vertices *= spacing
     vertices += low
+    settled = np.zeros((len(vertices), 3))
     if reduce is not None:
         left = reduce(vertices, faces)
         vertices, faces = left.vertices, left.faces
+        settled = np.zeros((len(vertices), 3)) if left.normals is None else left.normals
+    final: np.ndarray = (settled != 0).any(axis=1)
     limits = low, low + cells * spacing
     border = (vertices == limits[0]).astype(np.int8) * -1 + (vertices == limits[1])
     normals = np.empty_like(vertices)
     passes = 1 if shaping is None else shaping.passes
     for number in range(passes):
         if shaping is not None:
-            vertices, faces = shaping(vertices, faces, border.any(axis=1))
+            vertices, faces = shaping(vertices, faces, border.any(axis=1) | final)
         for begin in tqdm(range(0, len(vertices), _CHUNK_POINTS), desc="refining", disable=not verbose, leave=False):
             part = slice(begin, begin + _CHUNK_POINTS)
-            _polish(function, vertices[part], border[part], limits, spacing / 2, refine, closed)
+            _polish(function, vertices[part], border[part], final[part], limits, spacing / 2, refine, closed)
             if number == passes - 1:
                 normals[part] = _unit_normals(function, vertices[part], border[part], closed)
+    normals[final] = settled[final]
     _fill_normals(vertices, faces, normals)
     return Extraction(vertices, faces, normals)
 
@@ -210,12 +215,14 @@ def _layers(function, origin, spacing: float, nodes: list[np.ndarray], closed: b
         yield empty
 
 
-def _polish(function, vertices, border, limits, reach: float, steps: int, closed: bool) -> None:
-    """Newton steps x -= f g / |g|^2 in place, within reach and limits; a cap stays put, an open border in its plane."""
+def _polish(function, vertices, border, final, limits, reach: float, steps: int, closed: bool) -> None:
+    """Newton steps x -= f g / |g|^2 in place, within reach and limits; a cap stays put, as do vertices that are final,
+    an open border in its plane."""
     start = vertices.copy()
     fixed = border != 0
     if closed:
         fixed = np.broadcast_to(fixed.any(axis=1, keepdims=True), fixed.shape)
+    fixed = fixed | final[:, None]
     for _ in range(steps):
         values, gradient = _jet(function, vertices)
         gradient = np.where(fixed, 0.0, gradient)

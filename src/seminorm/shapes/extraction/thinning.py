@@ -11,6 +11,7 @@ from ... import _native
 _PART = 2**15  # vertices that are worked on at a time: vertices near the border of a part wait for the second pass
 QUALITY = 0.4  # least of new triangles, 4 sqrt(3) area / (sum of the squared sides)
 _TURN = 0.6  # least cosine of the angle by which a triangle turns
+_CREASED = 0.85  # sum of area vectors around a vertex over their lengths: below, each is compared with itself
 _LARGEST_FAN = 10
 _ROUNDS = 24
 
@@ -29,7 +30,7 @@ def thinned(
     for shifted in (False, True):
         gone = np.empty(len(vertices), dtype=np.bool_)
         starts = _starts(len(vertices), shifted)
-        limits = deviation, longest, quality, _TURN, _LARGEST_FAN, _ROUNDS
+        limits = deviation, longest, quality, _TURN, _CREASED, _LARGEST_FAN, _ROUNDS
         _native.thin_mesh(vertices, faces, starts, *limits, gone)
         number = np.cumsum(~gone, dtype=faces.dtype) - 1
         faces = number[faces[faces[:, 0] >= 0]]
