@@ -238,10 +238,10 @@ def edges(shop):
     points, normals = rng.uniform(-1, 1, (4000, 3)), np.zeros((4000, 3))
     points[rows, axis] = normals[rows, axis] = rng.choice([-1.0, 1.0], 4000)
     cube = write_points(shop.folder / "cube.ply", PointCloud(points, normals))
-    depth = ("--depth", "5")
-    sharp, rounded = (shop.made("m.ply", word, *depth, source=cube) for word in ("--sharp", "--rounded"))
+    fine = ("--depth", "6", "--smoothness", "0.005", "--tolerance", "0.01")
+    sharp, rounded = (shop.made("m.ply", word, *fine, source=cube) for word in ("--sharp", "--rounded"))
     near, far = (np.linalg.norm(mesh.vertices[:, :2] - 1.0, axis=1).min() for mesh in (sharp, rounded))
-    assert near < 0.002 < far
+    assert near < 1e-6 < far
 
 
 @of("reconstruct", "--open", "--closed", "--max-hole")
