@@ -155,6 +155,8 @@ def main() -> None:
         if not has_package(package):
             print(without_peer(package))
             return
+    if arguments.pictures is not None:
+        arguments.pictures.mkdir(parents=True, exist_ok=True)
     FILES.update(FURTHER)
     measures, methods = load(program), METHODS[:1] if arguments.no_peer else METHODS
     conditions = [c for c in arguments.conditions if not (arguments.alone and c in OF_NORMALS)]

@@ -172,9 +172,13 @@ def choose_model(
     depth: int | str = "auto",
     resolution: float | None = None,
     fast: bool = False,
+    estimated: bool = False,
     verbose: bool = False,
 ) -> tuple[Model, list[Trial]]:
-    """The model with the lengths and the depth that are given, the others chosen, and the trials that chose them."""
+    """The model with the lengths and the depth that are given, the others chosen, and the trials that chose them.
+
+    ``estimated`` says that the normals come from the points.
+    """
     given = {"smoothness": smoothness, "tolerance": tolerance}
     lengths = {name: length_or_auto(name, length) for name, length in given.items()}
     deepest = _deepest_level(points, depth, resolution, fast)
@@ -185,7 +189,7 @@ def choose_model(
             bar.set_postfix_str(f"depth {trial.model.depth}, smoothness {trial.model.smoothness * points.size:.3g}")
             bar.update()
 
-        selection = ModelSelection(points, order, order, deepest, report, fixed_depth=fixed)
+        selection = ModelSelection(points, order, order, deepest, report, fixed_depth=fixed, estimated=estimated)
         scaled = {name: None if length is None else length / points.size for name, length in lengths.items()}
         return selection.search(**scaled), selection.trials
 

@@ -130,12 +130,13 @@ def reconstruct(
         turned = ready.outwards(oriented.area * oriented.size**2)
         ready, oriented = (ready, oriented) if turned is ready else (turned, turned.oriented())
     wanted: dict[str, Any] = {"smoothness": smoothness, "tolerance": tolerance, "fast": fast}
-    wanted |= {"depth": depth, "resolution": resolution, "verbose": verbose}
+    estimated = not ready.origin.startswith("given")
+    wanted |= {"depth": depth, "resolution": resolution, "estimated": estimated, "verbose": verbose}
     solver: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "memory_limit": memory_limit}
     fit, trials = _chosen_fit(oriented, order, wanted, solver, clock)
     # where points count for more than their normals, estimated normals can be improved by the fit
     exact = fit.model.smoothness > _EXACT * fit.model.tolerance
-    if not ready.origin.startswith("given") and exact and len(ready.points) <= LARGE:
+    if estimated and exact and len(ready.points) <= LARGE:
         fit = settle_normals(fit, ready.points, _ROUNDS, **solver)
     clock.lap("fit")
     area = float((oriented.spacing**2).sum() * oriented.size**2)

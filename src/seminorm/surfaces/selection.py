@@ -24,6 +24,7 @@ _WEIGHTS = (3.0, 10.0, 30.0)  # (scale / tolerance)**2; the first one while the 
 _COARSEST = 16.0  # times the finest scale
 _STEP = 2.0
 _GAIN = 0.01  # of the score, that counts as better
+_TIE = 0.05  # of the score, by which a smaller tolerance may be worse where normals are estimated (measured)
 _CLOSE = 0.3  # difference of the scores of two scales, above which none between them is tried
 _ANGLE = 0.5  # exponent of the mean of one minus the cosine: about that of the mean angle
 _LEAST_SLOPE = 0.2
@@ -47,7 +48,8 @@ class ModelSelection:
     One length, the *scale*, decides: smoothness and tolerance are fixed multiples of it, and the basis is one level
     finer, or the finest if that is fixed. The first trials are at four times and twice the finest scale, the cells of
     the level ``deepest``. If the finer one is better, the finest is tried; if not, there is noise, and the search goes
-    on to coarser scales as long as the score falls. Then come half steps, and smaller tolerances.
+    on to coarser scales as long as the score falls. Then come half steps, and smaller tolerances. Where normals are
+    ``estimated`` from the points, points say more than normals do, and ties go to the smaller tolerance.
     """
 
     def __init__(
@@ -58,9 +60,10 @@ class ModelSelection:
         deepest: int,
         report: Callable[[Trial], None] | None = None,
         fixed_depth: bool = False,
+        estimated: bool = False,
     ):
         self.order, self.degree, self.deepest, self._report = order, degree, deepest, report
-        self._fixed_depth = fixed_depth
+        self._fixed_depth, self._tie = fixed_depth, _TIE if estimated else 0.0
         part = windows(points)
         held = np.random.default_rng([_SEED, len(part)]).random(len(part)) < _HELD_OUT
         self._training, self._test = part[~held], part[held]
@@ -99,7 +102,7 @@ class ModelSelection:
         if tolerance is None:
             for weight in _WEIGHTS[1:]:
                 trial = attempt(best.scale, weight)
-                if trial.score >= best.score:
+                if trial.score >= best.score + self._tie:
                     break
                 best = trial
         return best.model
