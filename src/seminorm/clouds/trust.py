@@ -21,6 +21,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from .._base.threads import thread_count
+from .ghosts import Sheets
 
 _NEIGHBORS = 16
 _HEIGHT = 0.35  # over a neighbour's plane, in its radius (the distance of its last neighbour): 0.8 distances of points
@@ -39,7 +40,7 @@ _DIRTY = 0.005  # share of far points from which on a cloud is cleaned
 _CLEAR = 0.6  # share of supporting neighbours among the trusted ones, where planes are clear
 _OFF_RATIO, _OFF_LEAST = 4.0, 0.2  # height over that of the neighbours, and in radii, of a point off the surface
 _LIMB = 6  # points of a thin limb
-_LARGE_PART, _OVER, _NEAR_SHEET = 0.1, 0.85, 0.05  # of ghosts: see there
+_SPREAD = 2.3  # distance to the last neighbour, in distances of points
 _HALF_NEIGHBORS, _PLANE_ROUNDS, _OUTLYING = 10, 2, 4.685
 _CLOSED, _FLAT = 0.1, 0.01  # share of the area that may lack; volume over area**1.5 (of a ball 0.094)
 _GLANCE = 6000  # points at which a first look is enough, if nothing is wrong with them
@@ -52,11 +53,12 @@ class Trust:
 
     keep: np.ndarray  #: (n,) whether a point belongs to a surface
     far: float  #: share of points far from all trusted ones
+    ghosts: int = 0  #: how many points lie on sheets that hover over others
 
     @property
     def dirty(self) -> bool:
-        """Whether so many points are far from all others that it is no chance."""
-        return self.far > _DIRTY
+        """Whether some points do not belong, and more than chance would have it."""
+        return self.far > _DIRTY or self.ghosts > 0
 
     @property
     def outliers(self) -> int:
@@ -86,7 +88,7 @@ def trusted_points(points: np.ndarray, normals: np.ndarray | None = None) -> Tru
     if n > 2 * _GLANCE:
         some = np.sort(_order(n)[:_GLANCE])
         glance = _vote(points[some], None if normals is None else normals[some])
-        if glance.keep.all():
+        if glance.keep.all() and not _looks_doubled(points, normals):
             return Trust(everything, glance.far)
     return _vote(points, normals)
 
@@ -111,6 +113,17 @@ def _vote(points: np.ndarray, normals: np.ndarray | None) -> Trust:
     if normals is None:
         voters.grow()
     return _judge(points, voters)
+
+
+def _looks_doubled(points: np.ndarray, normals: np.ndarray | None) -> bool:
+    """Whether some points have another sheet over them, at the resolution of all voters."""
+    if len(points) > _MOST_VOTERS:
+        rows = np.sort(_order(len(points))[:_MOST_VOTERS])
+        points, normals = points[rows], None if normals is None else normals[rows]
+    tree = cKDTree(points)
+    distance, near = tree.query(points, k=_NEIGHBORS + 1, workers=thread_count())
+    planes = _planes(points, near, points) if normals is None else normals
+    return Sheets(points, planes, normals is not None, distance[:, -1] / _SPREAD, tree).looks_doubled()
 
 
 def _order(n: int) -> np.ndarray:
@@ -209,30 +222,15 @@ class _Voters:
         label = _components(self.first[kept], self.second[kept], len(self))
         return label, np.bincount(label[self.trust], minlength=label.max() + 1)
 
+    @cached_property
+    def sheets(self) -> Sheets:
+        """The voters as sheets of which one may be the ghost of another."""
+        return Sheets(self.points, self.normals, self.signed, self.spread / _SPREAD, self.tree)
+
     def withdraw_ghosts(self) -> None:
-        """Parts that hover over a larger part and look the same way are sheets of a scan that was placed badly."""
-        label, sizes = self._parts(self.supporting)
-        self.ghost = np.zeros(len(self), dtype=bool)
-        trusted = np.flatnonzero(self.trust)
-        large = sizes >= _LARGE_PART * sizes.max()
-        small = np.flatnonzero(~large & (sizes >= self._enough))
-        if not len(small):
-            return
-        below = trusted[large[label[trusted]]]
-        tree, diagonal = cKDTree(self.points[below]), float(np.linalg.norm(np.ptp(self.points[trusted], axis=0)))
-        order = trusted[np.argsort(label[trusted], kind="stable")]
-        bounds = np.searchsorted(label[order], [small, small + 1])
-        for part, begin, end in zip(small, *bounds, strict=True):
-            own = order[begin:end]
-            distance, nearest = tree.query(self.points[own])
-            foot = below[nearest]
-            cosine = _dots(self.normals[own], self.normals[foot])
-            cosine = cosine if self.signed else np.abs(cosine)
-            height = np.abs(_dots(self.normals[foot], self.points[own] - self.points[foot]))
-            over = ((height > _OVER * distance) & (cosine > _AGREE)).mean()
-            extent = float(np.linalg.norm(np.ptp(self.points[own], axis=0)))
-            if over > 0.6 and np.median(distance) < min(_NEAR_SHEET * diagonal, 0.5 * extent):
-                self.ghost[label == part] = True
+        """Sheets that hover over others have no vote."""
+        a, b = self.first[self.supporting], self.second[self.supporting]
+        self.ghost = self.sheets.ghosts(self.trust, a, b)
         self.trust = self.trust & ~self.ghost
 
     def withdraw_small_parts(self) -> None:
@@ -331,7 +329,7 @@ def _judge(points: np.ndarray, voters: _Voters) -> Trust:
         keep |= voters.attached if everyone else voters.attached[voters.tree.query(points, workers=thread_count())[1]]
     if everyone:
         keep = (keep | voters.limbs(placed | off)) & ~voters.ghost
-    return Trust(keep, far)
+    return Trust(keep, far, int(voters.ghost.sum()))
 
 
 def _votes_on_all(points: np.ndarray, voters: _Voters) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
