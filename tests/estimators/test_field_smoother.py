@@ -6,6 +6,7 @@ import pytest
 from seminorm import FieldSmoother
 from seminorm._base.memory import NotEnoughMemoryError
 from seminorm._base.spacing import repetitions
+from seminorm.operators import Operator, derivatives
 
 
 @pytest.fixture(scope="module")
@@ -21,8 +22,14 @@ def plane():
         ({"alpha": 0.0}, 'alpha must be "auto" or a positive number'),
         ({"alpha": "best"}, "alpha must be .* got 'best'"),
         ({"alpha": "gcv"}, "use alpha=\"auto\", criterion='gcv'"),
-        ({"criterion": "loo"}, "criterion must be one of 'robust_gcv', 'gcv', 'holdout', got 'loo'"),
-        ({"order": 4}, "order must be 1, 2 or 3"),
+        ({"criterion": "loo"}, "criterion must be one of 'auto', 'reml', 'robust_gcv', 'gcv', 'holdout', got 'loo'"),
+        ({"order": 4}, "order must be 1, 2, 3 or None"),
+        ({"operator": "spline"}, "operator must be one of 'auto', 'tension', 'matern' or an operator"),
+        ({"operator": "tension", "alpha": 1.0}, "chosen together with alpha: leave alpha out"),
+        ({"operator": derivatives(1), "order": 2}, r"not both: order=2 is operator=derivatives\(2\)"),
+        ({"operator": derivatives(4)}, "semi-norms of order 0 to 3 with factors that are not negative"),
+        ({"operator": Operator(lambda w: 1 + w**3)}, "a symbol that is a polynomial"),
+        ({"operator": derivatives(3), "degree": 2}, "degree=2 is too small for order=3"),
         ({"order": 3, "degree": 2}, "degree=2 is too small for order=3"),
         ({"degree": 5}, "degree must be 2 or 3"),
         ({"depth": -1}, "depth must be"),

@@ -443,8 +443,8 @@ def test_depth_follows_the_data():
     smooth = wave(X)
     detailed = smooth + np.where(X[:, 0] < 0.25, np.sin(150 * X[:, 0]) * np.sin(150 * X[:, 1]), 0.0)
     noise = 0.2 * rng.standard_normal(len(X))
-    coarse = FieldSmoother().fit(X, smooth + noise).function_
-    fine = FieldSmoother().fit(X, detailed + noise).function_
+    coarse = FieldSmoother(order=2).fit(X, smooth + noise).function_
+    fine = FieldSmoother(order=2).fit(X, detailed + noise).function_
     assert coarse.depth <= 4 < fine.depth
     corners, _ = leaf_cells(fine.tree)
     block, _ = np.nonzero(fine.tree.leaf)

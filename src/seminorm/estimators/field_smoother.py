@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
-from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +22,13 @@ from ..fields.sources import CHUNK_POINTS, Source, is_chunk
 from ..fields.tree import Tree
 from ..functions.functionals import Functional, ObservedFunctionals
 from ..functions.grids import regular_axes, sample_on_grid
+from ..operators import Operator
+from ..operators.operator import Multiplier
 from .base import FunctionRegressor
+from .field_parameters import check_parameters, energy_of
 from .observations import functional_shape, observed_functionals
 
 _FEW = 64
-_CRITERIA = ("robust_gcv", "gcv", "holdout")
 _HAIR = 1e-9  # of a cell of level 0
 
 
@@ -132,8 +133,9 @@ class FieldSmoother(FunctionRegressor):
         self,
         alpha: float | str = "auto",
         *,
-        criterion: str = "robust_gcv",
-        order: int = 2,
+        criterion: str = "auto",
+        operator: Operator | str | None = "auto",
+        order: int | None = None,
         degree: int | None = None,
         depth: int | str = "auto",
         scale: ArrayLike = 1.0,
@@ -145,7 +147,8 @@ class FieldSmoother(FunctionRegressor):
         verbose: bool = False,
         callback: Callable[[Fit], object] | None = None,
     ):
-        self.alpha, self.criterion, self.order, self.degree, self.depth = alpha, criterion, order, degree, depth
+        self.alpha, self.criterion, self.operator, self.order = alpha, criterion, operator, order
+        self.degree, self.depth = degree, depth
         self.scale, self.margin, self.tol, self.max_iter, self.memory_limit = scale, margin, tol, max_iter, memory_limit
         self.std_samples, self.verbose, self.callback = std_samples, verbose, callback
 
@@ -264,12 +267,14 @@ class FieldSmoother(FunctionRegressor):
         super()._restore(fitted | {"function_": field, "_posterior": None, "_drawn": None})
 
     def _settings(self) -> Settings:
-        _check_parameters(self)
+        check_parameters(self)
+        roughness, family = energy_of(self)
         return Settings(
             alpha=self.alpha if isinstance(self.alpha, str) else float(self.alpha),
             criterion=self.criterion,
-            order=self.order,
-            degree=max(2, self.order) if self.degree is None else self.degree,
+            roughness=roughness,
+            family=family,
+            degree=max(2, roughness.order) if self.degree is None else self.degree,
             depth=None if self.depth == "auto" else int(self.depth),
             scale=np.asarray(self.scale, dtype=float),
             margin=self.margin,
@@ -320,6 +325,9 @@ class FieldSmoother(FunctionRegressor):
             function_=fit.field,
             alpha_=fit.alpha,
             alpha_path_=_path(fit),
+            operator_=Multiplier(fit.field.roughness.factors),
+            criterion_=fit.criterion,
+            details_={} if fit.choice is None else fit.choice.details,
             complete_=fit.final,
             n_iter_=max(fit.outcome.n_iter, 1),
             residual_=fit.outcome.residual,
@@ -464,31 +472,3 @@ def _validated(smoother: FieldSmoother, X: Any, y: Any) -> tuple[np.ndarray, np.
             f"X has {X.shape[1]} features, and fields have one to four coordinates: use seminorm.Smoother for more."
         )
     return X, y
-
-
-def _check_parameters(smoother: FieldSmoother) -> None:
-    alpha, depth = smoother.alpha, smoother.depth
-    if isinstance(alpha, str) and alpha in _CRITERIA:
-        raise ValueError(f'alpha must be "auto" or a positive number: use alpha="auto", criterion={alpha!r}.')
-    if not (alpha == "auto" if isinstance(alpha, str) else _is_number(alpha, 0.0) and alpha > 0):
-        raise ValueError(f'alpha must be "auto" or a positive number, got {alpha!r}.')
-    if smoother.criterion not in _CRITERIA:
-        raise ValueError(f"criterion must be one of {', '.join(map(repr, _CRITERIA))}, got {smoother.criterion!r}.")
-    if smoother.order not in (1, 2, 3):
-        raise ValueError(f"order must be 1, 2 or 3, got {smoother.order!r}.")
-    if smoother.degree not in (None, 2, 3):
-        raise ValueError(f"degree must be 2 or 3, got {smoother.degree!r}.")
-    if depth != "auto" and not (isinstance(depth, Integral) and 0 <= int(depth) <= 30):
-        raise ValueError(f'depth must be "auto" or an integer from 0 to 30, got {depth!r}.')
-    if not np.all(np.isfinite(smoother.scale)) or np.min(smoother.scale) <= 0:
-        raise ValueError(f"scale must be positive, got {smoother.scale!r}.")
-    for name, low in (("margin", 0), ("tol", 0), ("max_iter", 1), ("std_samples", 1)):
-        value = getattr(smoother, name)
-        if not (_is_number(value, low) or (name == "margin" and value is None)):
-            raise ValueError(f"{name} must be a number not below {low}, got {value!r}.")
-    if smoother.memory_limit is not None and not smoother.memory_limit > 0:
-        raise ValueError(f"memory_limit must be a positive number of bytes or None, got {smoother.memory_limit!r}.")
-
-
-def _is_number(value: object, low: float) -> bool:
-    return isinstance(value, Real) and np.isfinite(float(value)) and float(value) >= low
