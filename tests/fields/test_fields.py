@@ -342,15 +342,15 @@ def test_dask_partial_sums_on_workers(scattered):
     distributed = pytest.importorskip("distributed")
     da = pytest.importorskip("dask.array")
     X, y, weight = scattered
-    whole = FieldSmoother(depth=5).fit(X, y, weight)
+    whole = FieldSmoother(order=2, depth=5).fit(X, y, weight)
     arrays = [da.from_array(part, chunks=(700,) + part.shape[1:]) for part in (X, y, weight)]
-    without_client = FieldSmoother(depth=5).fit(*arrays)
+    without_client = FieldSmoother(order=2, depth=5).fit(*arrays)
     with (
         distributed.LocalCluster(n_workers=1, threads_per_worker=2, processes=True, dashboard_address=None) as cluster,
         distributed.Client(cluster) as client,
         distributed.get_task_stream(client) as stream,
     ):
-        on_workers = FieldSmoother(depth=5).fit(*arrays)
+        on_workers = FieldSmoother(order=2, depth=5).fit(*arrays)
     assert any("_partial" in str(task["key"]) for task in stream.data)
     for other in (without_client, on_workers):
         np.testing.assert_allclose(other.predict(X), whole.predict(X), atol=1e-6)

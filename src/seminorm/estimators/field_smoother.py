@@ -35,22 +35,32 @@ _HAIR = 1e-9  # of a cell of level 0
 class FieldSmoother(FunctionRegressor):
     """Smoothing spline in one to four dimensions by a multilevel basis: the large-scale sibling of :class:`Smoother`.
 
-    Minimises alpha |f|^2 + sum_i w_i (f(x_i) - y_i)^2 + sum_i v_i |grad f(x_i) - g_i|^2, where |f|^2 is the sum of
-    squared derivatives of order m, integrated over a box around the data. Other linear functionals of f can be
-    observed as well. Time and memory grow with the number of points, not with its square.
+    Minimises alpha |f|^2 + sum_i w_i (f(x_i) - y_i)^2 + sum_i v_i |grad f(x_i) - g_i|^2, where |f|^2 is a sum of
+    squared derivatives of one or more orders, integrated over a box around the data. Other linear functionals of f
+    can be observed as well. Time and memory grow with the number of points, not with its square.
 
     Parameters
     ----------
     alpha : float or "auto"
         Weight of the squared semi-norm; "auto" minimises the criterion.
-    criterion : {"robust_gcv", "gcv", "holdout"}
-        How alpha is chosen: by generalised cross-validation with a stochastic trace, alone or with a factor that
-        guards against noise that neighbours share; or by the error at a fifth of the points and functionals, fitted
-        to the others.
-    order : int
-        m, the order of the derivatives in the semi-norm: 1, 2 or 3. Polynomials of degree m - 1 are free.
+    criterion : {"auto", "reml", "robust_gcv", "gcv", "holdout"}
+        How alpha is chosen: by restricted likelihood on dense windows of the values; by generalised cross-validation
+        with a stochastic trace, with a factor that guards against noise that neighbours share or alone; or by the
+        error at a fifth of the points and functionals, fitted to the others. "auto" is "reml" if the operator is
+        chosen, and "robust_gcv" otherwise.
+    operator : Operator or {"auto", "tension", "matern"}, optional
+        What is smooth: a sum of semi-norms of order 0 to 3, given by an operator such as ``4 * derivatives(1) +
+        derivatives(2)``, whose symbol is a polynomial in omega^2. The polynomials that it does not penalise are free,
+        and where it has a part of order 0 there are none: f is then a Gaussian process of mean zero. "tension" is
+        k^2 |f|_1^2 + |f|_2^2, "matern" has the symbol (k^2 + omega^2)^2 for f minus the mean of the values; k is
+        chosen together with alpha by restricted likelihood. "auto" is tension, or the order 1 or 2 that it comes close
+        to, unless the thin plate is clearly better on held-out blocks. It is the thin plate (order 2) if alpha is a
+        number, and where there is too little to choose from. None is the thin plate.
+    order : int, optional
+        The same as ``operator=derivatives(order)``, the single semi-norm of derivatives of order 1, 2 or 3: polynomials
+        of a degree below it are free.
     degree : int, optional
-        Of the B-splines: 2 or 3, at least the order. Left out, 2, or 3 for order 3.
+        Of the B-splines: 2 or 3, at least the highest order. Left out, 2, or 3 for order 3.
     depth : int or "auto"
         The finest functions have 2**depth cells across the longest side of the data. "auto": as deep as residuals and
         sampling ask for, region by region.
@@ -77,8 +87,16 @@ class FieldSmoother(FunctionRegressor):
     function_ : Field
         The fitted function: value, gradient, Hessian, semi-norm, save and load.
     alpha_, alpha_path_ : float, dict of arrays
-        ``alpha`` and ``score`` (the criterion) of all that was tried, empty for a given alpha; unless points were held
-        out also ``edf``, the effective degrees of freedom.
+        ``alpha`` and ``score`` (the criterion) of all that was tried, by likelihood for the operator that was chosen;
+        empty for a given alpha. By cross-validation also ``edf``, the effective degrees of freedom.
+    criterion_ : str
+        The criterion that chose alpha.
+    operator_ : Operator
+        What alpha multiplies, in coordinates divided by ``scale``.
+    details_ : dict
+        How the operator was chosen: ``length`` 1 / k, the number of points in the ``windows`` and the ``spacing`` of
+        their cells, squared errors on ``held_out`` blocks, and the ``reason`` why something else was taken; empty for a
+        given one.
     complete_ : bool
         False if the fit was interrupted: then the field is that of a coarse level, and alpha provisional.
     n_iter_, residual_ : int, float
@@ -94,13 +112,15 @@ class FieldSmoother(FunctionRegressor):
     Beyond the box (``function_.bounds``) the semi-norm says nothing about the function: values go on linearly, and the
     standard deviation is infinite, with a warning.
 
-    With ``depth="auto"`` cells are refined where the residuals of neighbouring points agree. Detail finer than the
-    distance of the points looks like noise, and so does all detail beside a few enormous outliers (there is a warning
-    then). If a fit of many points ends at depth 0 or 1, compare ``noise_variance_`` with the noise you expect, look
-    for fill values, check ``scale``, and try an integer ``depth``.
+    With ``depth="auto"`` and an alpha chosen by likelihood, cells are refined where the data see far more of their
+    functions than the semi-norm does; otherwise where the residuals of neighbouring points agree. Then detail finer
+    than the distance of the points looks like noise, and so does all detail beside a few enormous outliers (there
+    is a warning then). If a fit of many points ends at depth 0 or 1, compare ``noise_variance_`` with the noise you
+    expect, look for fill values, check ``scale``, and try an integer ``depth``.
 
-    A minimiser exists in the limit of ever finer functions only for 2 m > d (2 m > d + 2 with gradients). Other
-    orders are allowed; then no cell is made smaller than the sampling, and the answer depends on that resolution.
+    A minimiser exists in the limit of ever finer functions only for 2 m > d (2 m > d + 2 with gradients), m the
+    highest order. Other orders are allowed; then no cell is made smaller than the sampling, and the answer depends
+    on that resolution.
 
     See Also
     --------
@@ -119,6 +139,9 @@ class FieldSmoother(FunctionRegressor):
 
     function_: Field
     alpha_: float
+    criterion_: str
+    operator_: Operator
+    details_: dict[str, Any]
     alpha_path_: dict[str, np.ndarray]
     complete_: bool
     n_iter_: int

@@ -15,9 +15,13 @@ from .windows import windows_of
 
 FAMILIES = ("auto", "tension", "matern")
 FEW, MOST_DIMENSIONS = 30, 3  # values, fewer of which say too little; and coordinates
-_FIRST, _THEN = (0.7, 24), (0.35, 14)  # step and evaluations: for one window, for all
+_FIRST, _THEN = (0.7, 16), (0.35, 14)  # step and evaluations: for one window, for all
 _STIFF, _LONG = 4.0, 0.3  # of a cell and of a window: what is order 1, and what is order 2
-_START = 0.5, 0.01  # of the cells: one over the length of the family, and energy against data
+_START = (
+    0.5,
+    0.01,
+    5.0,
+)  # of a cell: one over the length of the family, and energy against data; of a window: the former
 
 
 @dataclass(frozen=True)
@@ -84,11 +88,13 @@ def _in_units(roughness: Roughness, size: float) -> Roughness:
 
 
 def _of_two_parameters(likelihood: Likelihood, family: Callable[[float], Roughness]) -> Fitted:
-    """First by the densest window alone."""
+    """First by the densest window alone, from two sides: smooth functions with noise look stiff from the other."""
     limits = 0.1 / likelihood.size, 2.0 * _STIFF / likelihood.spacing
-    parameter = _START[0] / likelihood.spacing
-    x = np.log([parameter, _START[1] * likelihood.balance(family(parameter))])
-    x, found = minimize(likelihood.alone(), family, limits, x, *_FIRST)
+    ends = []
+    for parameter in (_START[0] / likelihood.spacing, _START[2] / likelihood.size):
+        x = np.log([parameter, _START[1] * likelihood.balance(family(parameter))])
+        ends.append(minimize(likelihood.alone(), family, limits, x, *_FIRST))
+    x, found = min(ends, key=lambda end: end[1].deviance)
     return found if len(likelihood.windows) == 1 else minimize(likelihood, family, limits, x, *_THEN)[1]
 
 

@@ -35,7 +35,8 @@ _LEVEL_TOL, _CLOSE_TOL = 1e-2, 1e-5
 _CLOSE = 0.1  # of the tolerance, where alpha is small: far from the data little of the residual tells of a large error
 _HELD_OUT = 0.2
 _LARGE = 1e40  # extent whose powers, up to the sixth, stay far from the limits of numbers
-_VETO_POINTS, _VETO_BLOCKS, _VETO_SHARE, _CLEARLY = 30_000, 20, 5, 1.5
+_VETO_POINTS, _VETO_BLOCKS, _VETO_SHARE = 30_000, 20, 5  # at most, blocks across, one of how many is held out
+_CLEARLY = 1.05  # mean square on them against that of the thin plate, from which on the latter is taken
 _BY_DEFAULT = "robust_gcv"  # where nothing but alpha is chosen
 _EXACT = 1e-12  # mean square of the residuals, relative to the data, that counts as nothing
 _MANY = 1000  # points of which a field of depth 0 or 1 is suspicious
@@ -214,7 +215,7 @@ def fit_levels(
         begin(fit.field.tree)
         fit = _fit_level(fit.field.tree, problem.data, summary, settings, fit.x, True)
     fit = _finished(fit, settings)
-    if settings.depth is None and fit.field.depth <= 1 and summary.n_sample >= _MANY:
+    if settings.depth is None and fit.field.depth <= (3 if settings.by_likelihood else 1) and summary.n_sample >= _MANY:
         _warn_of_outliers(fit, summary)
     yield fit
 
@@ -251,8 +252,8 @@ def _by_likelihood(summary: Summary, settings: Settings, box: GridBox) -> Settin
 
 def _unless_vetoed(summary: Summary, settings: Settings) -> Settings:
     """The settings, or those of the thin plate by cross-validation if it is clearly better on held-out blocks."""
-    values = values_of(summary.sample(_VETO_POINTS), 1.0)
-    if values is None:
+    values, choice = values_of(summary.sample(_VETO_POINTS), 1.0), settings.choice
+    if values is None or choice is None:
         return settings
     X, y, w = values
     block = block_numbers((X - X.min(axis=0)) / settings.scale, _VETO_BLOCKS)
@@ -261,18 +262,15 @@ def _unless_vetoed(summary: Summary, settings: Settings) -> Settings:
         return settings
     plain = replace(settings, roughness=THIN_PLATE, alpha="auto", criterion=_BY_DEFAULT, family=None, choice=None)
     plain = replace(plain, tol=settings.tol / _CLOSE)
-    columns = []
+    errors = []
     for candidate in (replace(settings, family=None), plain):
-        training = Source.of(X[~left_out], y[~left_out], w[~left_out])
-        *_, fit = fit_levels(training, candidate)
-        squares = w[left_out] * (fit.field(X[left_out]) - y[left_out]) ** 2
-        columns.append(np.bincount(np.unique(block[left_out], return_inverse=True)[1], squares))
-    chosen, other = columns
-    details = settings.choice.details | {"held_out": {"chosen": float(chosen.sum()), "order 2": float(other.sum())}}  # type: ignore[union-attr]
-    if (chosen - other).sum() > _CLEARLY * np.sqrt(((chosen - other) ** 2).sum()):
+        *_, fit = fit_levels(Source.of(X[~left_out], y[~left_out], w[~left_out]), candidate)
+        errors.append(float(w[left_out] @ (fit.field(X[left_out]) - y[left_out]) ** 2))
+    details = choice.details | {"held_out": {"chosen": errors[0], "order 2": errors[1]}}
+    if errors[0] > _CLEARLY * errors[1]:
         reason = "the thin plate is clearly better on held-out blocks"
         return replace(plain, choice=Choice(THIN_PLATE, np.nan, {}, details | {"reason": reason}))
-    return replace(settings, choice=replace(settings.choice, details=details))  # type: ignore[type-var]
+    return replace(settings, choice=replace(choice, details=details))
 
 
 def _too_little(values: tuple[np.ndarray, ...] | None) -> str:

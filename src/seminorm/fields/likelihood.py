@@ -7,7 +7,7 @@ of a grid, minus twice the log likelihood of what the free polynomials do not ex
     (n - p) s2 = min_f alpha |f|^2 + sum_i w_i (y_i - f(x_i))^2,
 
 with the values A of the functions at the points; the last determinant is that on the complement of the p free ones
-[Wahba 1985]. Each window has a noise of its own.
+[Wahba 1990]. Each window has a noise of its own.
 """
 
 from __future__ import annotations

@@ -11,7 +11,8 @@ from scipy import sparse
 from ..bases.box import GridBox
 from ..bases.grid import GridBasis
 
-_CELLS = {1: 4096, 2: 56, 3: 12}  # along an axis of a window
+_CELLS = {1: (4096, 4096), 2: (48, 128), 3: (12, 12)}  # along an axis of a window: at least, at most
+_SHARE = 0.28  # of the root of the number of points
 _NUMBER = 3
 _MARGIN = {1: 0.25, 2: 0.1, 3: 0.17}  # of a window, beyond its points
 _PER_CELL = 0.5  # points in a cell of the densest window
@@ -59,7 +60,7 @@ def windows_of(X: np.ndarray, y: np.ndarray, w: np.ndarray, least: float = 0.0) 
 def _corners(X: np.ndarray, extent: np.ndarray, level: int) -> _Corners:
     spacing = float(extent.max()) / 2.0**level
     cells = np.maximum(np.ceil(extent / spacing - 1e-9).astype(np.int64), 1)
-    size = np.minimum(cells, _CELLS[X.shape[1]])
+    size = np.minimum(cells, int(np.clip(_SHARE * np.sqrt(len(X)), *_CELLS[X.shape[1]])))
     corners, number = _densest(np.minimum((X / spacing).astype(np.int64), cells - 1), cells, size)
     return _Corners(spacing, size, corners, number / float(size.prod()))
 
