@@ -153,7 +153,7 @@ def test_alpha_path_of_a_field(field_model, ax):
 
 def test_alpha_path_of_a_field_by_likelihood(ax):
     x = np.random.default_rng(0).random((300, 1))
-    plot_alpha_path(FieldSmoother().fit(x, np.sin(9 * x[:, 0])), ax=ax)
+    plot_alpha_path(FieldSmoother(order=2, criterion="reml").fit(x, np.sin(9 * x[:, 0])), ax=ax)
     assert ax.get_ylabel() == "minus log restricted likelihood" and len(ax.figure.axes) == 1
 
 

@@ -94,15 +94,11 @@ class FieldSmoother(FunctionRegressor):
     operator_ : Operator
         What alpha multiplies, in coordinates divided by ``scale``.
     details_ : dict
-        How the operator was chosen: ``length`` 1 / k, the number of points in the ``windows`` and the ``spacing`` of
-        their cells, squared errors on ``held_out`` blocks, and the ``reason`` why something else was taken; empty for a
-        given one.
-    complete_ : bool
-        False if the fit was interrupted: then the field is that of a coarse level, and alpha provisional.
-    n_iter_, residual_ : int, float
-        Steps of the last solution, and the relative residual reached, in the norm of the preconditioner.
-    data_bounds_ : array (2, d)
-        Extent of the data.
+        How the operator was chosen: ``length`` 1 / k of tension, the number of points in the ``windows`` and the
+        ``spacing`` of their cells, squared errors on ``held_out`` blocks, and the ``reason`` why something else was
+        taken; empty for a given one. complete_ : bool False if the fit was interrupted: then the field is that of a
+        coarse level, and alpha provisional. n_iter_, residual_ : int, float Steps of the last solution, and the
+        relative residual reached, in the norm of the preconditioner. data_bounds_ : array (2, d) Extent of the data.
 
     Notes
     -----

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._base.blas import suited_to
 from .likelihood import Fitted, Likelihood, minimize, minimize_alpha
-from .roughness import Roughness
+from .roughness import THIN_PLATE, Roughness
 from .windows import windows_of
 
 FAMILIES = ("auto", "tension", "matern")
@@ -54,22 +54,17 @@ def choose(X: np.ndarray, y: np.ndarray, w: np.ndarray, family: str | Roughness,
     """
     low, size = X.min(axis=0), float(np.ptp(X, axis=0).max())
     unit = float(w.mean())
-    details: dict[str, Any] = {}
     with suited_to(0):  # the same bits for any number of threads
-        windows = windows_of((X - low) / size, y, w / unit, least / size)
-        likelihood = Likelihood(windows, centered=family == "matern")
-        if isinstance(family, Roughness):
-            single = _in_units(family, 1.0 / size)
-            found = minimize_alpha(likelihood, single, _START[1] * likelihood.balance(single))
-        elif family == "matern":
-            found = _of_two_parameters(likelihood, matern)
-        else:
-            found, details = _tension(likelihood)
+        spacing = least / size
+        while True:
+            likelihood = Likelihood(windows_of((X - low) / size, y, w / unit, spacing), centered=family == "matern")
+            points = [len(window.y) for window in likelihood.windows]
+            if sum(points) == len(X) or not _smooth_within_cells(likelihood.alone()):
+                break
+            spacing = 2.0 * likelihood.spacing  # wider windows see more
+        found = _best(likelihood, family, size)
         path = likelihood.along_alpha(found)
-    if "length" in details:
-        details["length"] *= size
-    details["windows"] = [len(window.y) for window in windows]
-    details["spacing"] = spacing = size * likelihood.spacing
+    details: dict[str, Any] = {"windows": points, "spacing": size * likelihood.spacing}
     # the energy of order m of a function of x / size is size^(2 m - d) times that of the function of x
     factor = unit * size ** (2 * found.roughness.order - X.shape[1])
     deviance = {factor * alpha: score for alpha, score in path.items()}
@@ -78,7 +73,25 @@ def choose(X: np.ndarray, y: np.ndarray, w: np.ndarray, family: str | Roughness,
         deviance = {alpha / family.factors[-1]: score for alpha, score in deviance.items()}
         factor /= family.factors[-1]
     details["roughness"] = str(roughness)
-    return Choice(roughness, factor * found.alpha, deviance, details, likelihood.centered, spacing)
+    if family in ("auto", "tension") and roughness.lowest == 1 < roughness.order:
+        details["length"] = roughness.factors[1] ** -0.5
+    return Choice(roughness, factor * found.alpha, deviance, details, likelihood.centered, details["spacing"])
+
+
+def _smooth_within_cells(likelihood: Likelihood) -> bool:
+    """Whether bending weighs more than the data of a cell."""
+    balance = likelihood.balance(THIN_PLATE)
+    return minimize_alpha(likelihood, THIN_PLATE, _START[1] * balance).alpha > balance
+
+
+def _best(likelihood: Likelihood, family: str | Roughness, size: float) -> Fitted:
+    """Of a family, or of a single roughness in coordinates ``size`` times as large."""
+    if isinstance(family, Roughness):
+        single = _in_units(family, 1.0 / size)
+        return minimize_alpha(likelihood, single, _START[1] * likelihood.balance(single))
+    if family == "matern":
+        return _of_two_parameters(likelihood, matern)
+    return _tension(likelihood)
 
 
 def _in_units(roughness: Roughness, size: float) -> Roughness:
@@ -98,13 +111,12 @@ def _of_two_parameters(likelihood: Likelihood, family: Callable[[float], Roughne
     return found if len(likelihood.windows) == 1 else minimize(likelihood, family, limits, x, *_THEN)[1]
 
 
-def _tension(likelihood: Likelihood) -> tuple[Fitted, dict[str, Any]]:
+def _tension(likelihood: Likelihood) -> Fitted:
     """Tension, or one of its limits: order 1 if it is stiff within a cell, order 2 if it bends within a window."""
     found = _of_two_parameters(likelihood, tension)
     k = found.roughness.factors[1] ** 0.5
-    details: dict[str, Any] = {"length": 1.0 / k}
     if k * likelihood.spacing > _STIFF:
-        return minimize_alpha(likelihood, Roughness.of(1), found.alpha * k**2), details
+        return minimize_alpha(likelihood, Roughness.of(1), found.alpha * k**2)
     if k * likelihood.size < 1.0 / _LONG:
-        return minimize_alpha(likelihood, Roughness.of(2), found.alpha), details
-    return found, details
+        return minimize_alpha(likelihood, Roughness.of(2), found.alpha)
+    return found

@@ -247,6 +247,10 @@ def _by_likelihood(summary: Summary, settings: Settings, box: GridBox) -> Settin
     settings = replace(settings, roughness=choice.roughness, choice=choice)
     if settings.criterion not in ("auto", "reml"):
         return settings
+    if settings.family == "auto" and choice.roughness == THIN_PLATE and settings.criterion == "auto":
+        details = choice.details | {"reason": "the values bend like a thin plate over a window"}
+        plain = replace(choice, alpha=np.nan, deviance={}, details=details)
+        return replace(settings, criterion=_BY_DEFAULT, choice=plain)  # all of the data know more of alpha
     return replace(settings, alpha=choice.alpha, tol=_CLOSE * settings.tol)
 
 

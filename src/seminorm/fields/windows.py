@@ -11,10 +11,10 @@ from scipy import sparse
 from ..bases.box import GridBox
 from ..bases.grid import GridBasis
 
-_CELLS = {1: (4096, 4096), 2: (48, 128), 3: (12, 12)}  # along an axis of a window: at least, at most
+_CELLS = {1: (4096, 4096), 2: (48, 128), 3: (8, 8)}  # along an axis of a window: at least, at most
 _SHARE = 0.28  # of the root of the number of points
-_NUMBER = 3
-_MARGIN = {1: 0.25, 2: 0.1, 3: 0.17}  # of a window, beyond its points
+_NUMBER = {1: 3, 2: 3, 3: 1}
+_MARGIN = {1: 0.25, 2: 0.1, 3: 0.25}  # of a window, beyond its points
 _PER_CELL = 0.5  # points in a cell of the densest window
 _DEEPEST = {1: 40, 2: 26, 3: 18}
 DEGREE = 2
@@ -42,7 +42,8 @@ class _Corners(NamedTuple):
 
 
 def windows_of(X: np.ndarray, y: np.ndarray, w: np.ndarray, least: float = 0.0) -> list[Window]:
-    """At most three disjoint windows of equal size with the most points, or all points in one if they are few.
+    """At most three disjoint windows (in space one) of equal size with the most points, or all points in one if they
+    are few.
 
     Cells are the longest side of the data, halved until a cell of a window has about one point, or until the side is
     ``least``. The values have no mean over a window.
@@ -83,7 +84,7 @@ def _densest(places: np.ndarray, cells: np.ndarray, size: np.ndarray) -> tuple[l
     chosen: list[np.ndarray] = []
     for corner in sorted(counts, key=lambda corner: (-counts[corner], corner)):
         place = np.clip(np.array(corner) * step, 0, cells - size)
-        if len(chosen) < _NUMBER and all((abs(place - other) >= size).any() for other in chosen):
+        if len(chosen) < _NUMBER[len(size)] and all((abs(place - other) >= size).any() for other in chosen):
             chosen.append(place)
     return chosen, max(counts.values())
 
