@@ -1,7 +1,8 @@
 """Held-out error on real scattered data, in blocks: FieldSmoother against SciPy's thin plates.
 
-Bathymetry along ship tracks, airborne magnetics along flight lines, ground points of a LiDAR scan, and scattered
-points of an elevation model. The area is cut into squares, a fifth of which is held out in turn: points next to the
+Bathymetry along ship tracks, airborne magnetics along flight lines, ground points of a LiDAR scan, scattered points of
+an elevation model, and surface temperatures from a satellite, with the test points of a published comparison, under
+clouds [Heaton 2019]. Elsewhere the area is cut into squares, a fifth of which is held out in turn: points next to the
 held-out ones are held out too. The peers: RBFInterpolator with 50 neighbours, and a dense thin plate on as many
 random points as it can take in about a minute; both interpolate, and both are also tried with the smoothing that does
 best on the held-out points. With --pictures FOLDER, the fitted fields are drawn.
@@ -17,7 +18,7 @@ from scipy.interpolate import RBFInterpolator
 
 from seminorm import FieldSmoother
 
-SETS = ("autzen_lidar", "baja_bathymetry", "jacksboro_dem", "rio_magnetic")
+SETS = ("autzen_lidar", "baja_bathymetry", "jacksboro_dem", "rio_magnetic", "heaton_sat")
 DENSE = 6000
 SQUARES = 24
 FOLDS = 5
@@ -34,6 +35,8 @@ def load(name):
         return geographic(file["longitude"], file["latitude"]), file["bathymetry_m"].astype(float)
     if name == "rio_magnetic":
         return geographic(file["longitude"], file["latitude"]), file["total_field_anomaly_nt"].astype(float)
+    if name == "heaton_sat":
+        return file["X"], file["y"]
     if name == "autzen_lidar":
         ground = file["xyz"][file["classification"] == 2].astype(float)
         return ground[:, :2], ground[:, 2]
@@ -42,6 +45,14 @@ def load(name):
     keep = np.random.default_rng(0).random(len(rows)) < 0.3
     X = np.column_stack([columns * float(file["dx"]), rows * float(file["dy"])])[keep]
     return X, elevation[rows, columns][keep].astype(float)
+
+
+def given_test(name):
+    """Test points and values that come with a set, if they do."""
+    if name != "heaton_sat":
+        return None
+    file = arrays(f"scattered/{name}.npz")
+    return file["X_test"], file["y_test"]
 
 
 def folds(X):
@@ -68,17 +79,31 @@ def dense(X, y, Z, smoothing=0.0):
     return RBFInterpolator(*distinct(X[chosen], y[chosen]), smoothing=smoothing)(Z)
 
 
-def field(X, y, Z):
-    return FieldSmoother().fit(X, y).predict(Z)
+def field(X, y, Z, **options):
+    return FieldSmoother(**options).fit(X, y).predict(Z)
 
 
-def compare(name, number):
-    X, y = load(name)
-    scale = np.ptp(X, axis=0).max()
-    X = (X - X.min(axis=0)) / scale
+def splits(X, y, test, number):
+    """Training points and values, and those to test with: the given ones, or squares in turn."""
+    if test is not None:
+        yield X, y, *test
+        return
     fold = folds(X)
+    for k in range(number):
+        yield X[fold != k], y[fold != k], X[fold == k], y[fold == k]
+
+
+def compare(name, number, peers):
+    X, y = load(name)
+    test = given_test(name)
+    low, scale = X.min(axis=0), np.ptp(X, axis=0).max()
+    X = (X - low) / scale
+    if test is not None:
+        test = (test[0] - low) / scale, test[1]
     methods = {
         "FieldSmoother": field,
+        "FieldSmoother(order=2)": lambda *a: field(*a, order=2),
+        "FieldSmoother(order=1)": lambda *a: field(*a, order=1),
         "50 neighbours": local,
         "50 neighbours, smoothed": lambda *a: local(*a, smoothing=1e-4),
         f"thin plate, {DENSE} points": dense,
@@ -86,15 +111,17 @@ def compare(name, number):
     }
     print(f"{name}: {len(X)} points, standard deviation {y.std():.4g}")
     for label, method in methods.items():
+        if not (peers or label.startswith("FieldSmoother")):
+            continue
         squares, absolute, seconds = [], [], 0.0
-        for k in range(number):
+        for points, values, Z, truth in splits(X, y, test, number):
             start = time.perf_counter()
-            error = method(X[fold != k], y[fold != k], X[fold == k]) - y[fold == k]
+            error = method(points, values, Z) - truth
             seconds += time.perf_counter() - start
             squares.append(np.mean(error**2))
             absolute.append(np.mean(np.abs(error)))
         print(f"{label:>28}: rms {np.sqrt(np.mean(squares)):9.4g}, mean absolute {np.mean(absolute):9.4g}, "
-              f"{seconds / number:6.2f} s", flush=True)  # fmt: skip
+              f"{seconds / len(squares):6.2f} s", flush=True)  # fmt: skip
     return X, y
 
 
@@ -125,6 +152,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sets", nargs="*", help="files of the folder scattered, without .npz; all by default")
     parser.add_argument("--folds", type=int, default=FOLDS, choices=range(1, FOLDS + 1))
+    parser.add_argument("--no-peers", action="store_true", help="FieldSmoother alone")
     parser.add_argument("--pictures", metavar="FOLDER")
     arguments = parser.parse_args()
     sets = arguments.sets or SETS
@@ -133,7 +161,7 @@ if __name__ == "__main__":
         if not exists(f"scattered/{name}.npz"):
             print(missing(f"scattered/{name}.npz"))
             continue
-        points, values = compare(name, arguments.folds)
+        points, values = compare(name, arguments.folds, not arguments.no_peers)
         if arguments.pictures:
             Path(arguments.pictures).mkdir(exist_ok=True)
             draw(name, points, values, arguments.pictures)

@@ -4,11 +4,17 @@
 
 namespace seminorm {
 namespace {
-void edges(const TreeLinks& links, In<i64, 1> blocks, In<i64, 1> lines, In<bool, 2> leaf, In<double, 2> energy,
+void need_cell_energies(const TreeLinks& links, const In<double, 3>& energy) {
+    need(length(energy) == links.view().levels && length(energy, 1) == links.alive() &&
+             length(energy, 2) == links.alive(),
+         "energy must be (levels, alive, alive)");
+}
+
+void edges(const TreeLinks& links, In<i64, 1> blocks, In<i64, 1> lines, In<bool, 2> leaf, In<double, 3> energy,
            Out<double, 3> stencils) {
     links.need_coefficients(leaf, "leaf");
     need(length(lines) == length(blocks) && length(stencils) == length(blocks), "one line and stencil per block");
-    need(length(energy) == links.alive() && length(energy, 1) == links.alive(), "energy must be (alive, alive)");
+    need_cell_energies(links, energy);
     need(length(stencils, 1) == links.stencil() && length(stencils, 2) == links.side(),
          "stencils must be (n, stencil, side)");
     need_range(blocks, 0, links.view().blocks, "blocks");
@@ -19,13 +25,14 @@ void edges(const TreeLinks& links, In<i64, 1> blocks, In<i64, 1> lines, In<bool,
 }
 
 void apply(const TreeLinks& links, In<double, 2> x, In<double, 1> factors, In<i32, 2> kind, In<double, 3> edge,
-           In<double, 1> inner, std::optional<In<i32, 2>> data_line, std::optional<In<double, 3>> data,
+           In<double, 2> inner, std::optional<In<i32, 2>> data_line, std::optional<In<double, 3>> data,
            Out<double, 2> y) {
     links.need_coefficients(x, "x");
     links.need_coefficients(y, "y");
     need(length(factors) == links.view().levels, "factors needs one entry per level");
     need(length(kind) == links.view().blocks && length(kind, 1) == links.lines(), "kind must be (blocks, lines)");
-    need(length(inner) == links.stencil(), "inner must have one entry per entry of the stencil");
+    need(length(inner) == links.view().levels && length(inner, 1) == links.stencil(),
+         "inner must be (levels, stencil)");
     const auto check = [&](const In<double, 3>& stencils) {
         need(length(stencils, 1) == links.stencil() && length(stencils, 2) == links.side(),
              "stencils must be (n, stencil, side)");
@@ -157,14 +164,14 @@ void cell_weights(const TreeLinks& links, In<double, 2> weights, In<i64, 1> orde
     });
 }
 
-template <class T> void diagonal(const TreeLinks& links, In<bool, 2> leaf, In<double, 2> energy,
+template <class T> void diagonal(const TreeLinks& links, In<bool, 2> leaf, In<double, 3> energy,
                                  In<double, 1> energy_factors, In<double, 1> spacings, In<double, 2> means,
                                  In<T, 2> value_weight, In<T, 2> gradient_weight, Out<T, 2> out) {
     links.need_coefficients(leaf, "leaf");
     links.need_coefficients(value_weight, "value_weight");
     links.need_coefficients(gradient_weight, "gradient_weight");
     links.need_coefficients(out, "out");
-    need(length(energy) == links.alive() && length(energy, 1) == links.alive(), "energy must be (alive, alive)");
+    need_cell_energies(links, energy);
     need(length(means) == 2 && length(means, 1) == links.alive(), "means must be (2, alive)");
     need(length(spacings) == links.view().levels && length(energy_factors) == length(spacings),
          "one spacing and factor per level");

@@ -124,17 +124,18 @@ void spread(const TreeLinks& links, In<double, 2> points, In<i32, 1> block, In<i
     });
 }
 
-void spread_over_cells(const TreeLinks& links, In<bool, 2> leaf, In<double, 1> roots, In<double, 2> factor,
+void spread_over_cells(const TreeLinks& links, In<bool, 2> leaf, In<double, 1> roots, In<double, 3> factor,
                        In<double, 2> numbers, Out<double, 2> out) {
     links.need_coefficients(leaf, "leaf");
     links.need_coefficients(out, "out");
-    need(length(roots) == links.view().levels && length(factor) == links.alive(), "roots (levels,), factor (alive, r)");
+    need(length(roots) == links.view().levels && length(factor) == length(roots) && length(factor, 1) == links.alive(),
+         "roots must be (levels,), factor (levels, alive, r)");
     i64 leaves = 0;
     for (size_t k = 0; k < leaf.size(); ++k) leaves += leaf.data()[k];
-    need(length(numbers) == leaves && length(numbers, 1) == length(factor, 1), "numbers must be (leaf cells, r)");
+    need(length(numbers) == leaves && length(numbers, 1) == length(factor, 2), "numbers must be (leaf cells, r)");
     with_shape(links.view(), [&](auto d, auto q) {
         spread_cells<d(), q()>(links.view(), leaf.data(), roots.data(), factor.data(), numbers.data(),
-                               length(factor, 1), out.data());
+                               length(factor, 2), out.data());
     });
 }
 

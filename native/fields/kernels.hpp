@@ -12,7 +12,7 @@ struct StencilApplication {
     const double* factors;  // (levels,)
     const i32* kind;        // (blocks, lines): 0 on no leaf, 1 all on leaves, 2 + r the edge stencil r
     const double* edge;     // (r, stencil, side)
-    const double* inner;    // (stencil,)
+    const double* inner;    // (levels, stencil)
     const i32* data_line;   // (blocks, lines): the line's place in data, -1 for none; or no array at all
     const double* data;     // (places, stencil, side)
     double* y;
@@ -22,7 +22,7 @@ struct EdgeStencils {
     Links links;
     const i64 *blocks, *lines;  // the items
     const bool* leaf;           // (blocks, side**D)
-    const double* energy;       // (alive, alive)
+    const double* energy;       // (levels, alive, alive)
     double* stencils;           // (items, stencil, side)
 };
 

@@ -1,8 +1,9 @@
 // Normal equations as stencils: y = factor energy x + data x, on the leaves.
 //
 // Functions come in lines of `side` along the last axis. A line that lies wholly on leaf cells of its level has the
-// constant energy stencil; one that does so in part has an edge stencil of its own (stencil, side); others have none.
-// Data are stencils of lines (stencil, side), too. Entry number (2 Q + 1)-ary of a stencil is the offset of the other.
+// energy stencil of the level; one that does so in part has an edge stencil of its own (stencil, side); others have
+// none. Data are stencils of lines (stencil, side), too. Entry number (2 Q + 1)-ary of a stencil is the offset of the
+// other.
 #pragma once
 
 #include "fields/kernels.hpp"
@@ -73,7 +74,8 @@ template <int D, int Q> void apply_stencils(const StencilApplication& a, i64 beg
             continue;
         }
         read_padded<D, Q>(a.x, a.links.neighbors + b * B::around, padded.data());
-        const double factor = a.factors[a.links.level_of[b]];
+        const i64 level = a.links.level_of[b];
+        const double factor = a.factors[level], *inner = a.inner + level * B::stencil;
         for (int line = 0; line < B::lines; line += together) {
             int bases[together];
             bool constant = factor != 0.0;
@@ -82,12 +84,12 @@ template <int D, int Q> void apply_stencils(const StencilApplication& a, i64 beg
                 constant = constant && kinds[line + t] == 1;
                 for (int j = 0; j < B::side; ++j) totals[t][j] = 0.0;
             }
-            if (constant) constant_lines<D, Q, chunk>(padded.data(), bases, a.inner, factor, totals);
+            if (constant) constant_lines<D, Q, chunk>(padded.data(), bases, inner, factor, totals);
             for (int t = 0; t < together; ++t) {
                 const i32 kind = kinds[line + t];
                 if (!constant && kind == 1 && factor != 0.0) {
                     const int base[1] = {bases[t]};
-                    constant_lines<D, Q, chunk>(padded.data(), base, a.inner, factor, totals + t);
+                    constant_lines<D, Q, chunk>(padded.data(), base, inner, factor, totals + t);
                 } else if (kind > 1 && factor != 0.0) {
                     own_line<D, Q, chunk>(padded.data(), bases[t], a.edge + (kind - 2) * entries, factor, totals[t]);
                 }
@@ -99,8 +101,8 @@ template <int D, int Q> void apply_stencils(const StencilApplication& a, i64 beg
     }
 }
 
-// Energy stencils of the given lines, summed over the leaf cells under their functions; energy (alive, alive) is that
-// of one cell, stencils (lines, stencil, side) starts at zero.
+// Energy stencils of the given lines, summed over the leaf cells under their functions; energy (levels, alive, alive)
+// is that of one cell, stencils (lines, stencil, side) starts at zero.
 template <int D, int Q> void edge_stencils(const EdgeStencils& a, i64 begin, i64 end) {
     using B = Block<D, Q>;
     constexpr auto& codes = kAliveOffsets<D, Q, 2 * Q + 1>;
@@ -110,13 +112,14 @@ template <int D, int Q> void edge_stencils(const EdgeStencils& a, i64 begin, i64
     for (i64 r = begin; r < end; ++r) {
         if (a.blocks[r] != last) read_padded<D, Q>(a.leaf, a.links.neighbors + a.blocks[r] * B::around, leaf.data());
         last = a.blocks[r];
+        const double* energy = a.energy + a.links.level_of[last] * B::alive * B::alive;
         const int base = line_in_padded<D, Q>(int(a.lines[r]));
         double* stencil = a.stencils + r * i64(B::stencil) * B::side + B::stencil / 2 * B::side;
         for (int j = 0; j < B::side; ++j)
             for (int k = 0; k < B::alive; ++k) {
                 if (!leaf[base + j - offsets.of[k]]) continue;
                 for (int other = 0; other < B::alive; ++other)
-                    stencil[(codes.of[other] - codes.of[k]) * B::side + j] += a.energy[k * B::alive + other];
+                    stencil[(codes.of[other] - codes.of[k]) * B::side + j] += energy[k * B::alive + other];
             }
     }
 }

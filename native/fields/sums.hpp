@@ -67,7 +67,7 @@ template <class T, int D> void add_to_parents(const Links& links, T* sums, i64 b
 }
 
 // Completes the diagonal of the normal equations of all levels, given that of the data on the level's own leaves: adds
-// the energy (alive, alive: of one cell), and data on finer leaves from averages over cells, means (2, alive).
+// the energy (levels, alive, alive: of one cell), and data on finer leaves from averages over cells, means (2, alive).
 template <class T> struct Diagonal {
     const bool* leaf;
     const double *energy, *energy_factors, *spacings, *means;
@@ -77,12 +77,13 @@ template <class T> struct Diagonal {
 template <class T, int D, int Q> void add_diagonal(const Links& links, const Diagonal<T>& a, i64 begin, i64 end) {
     using B = Block<D, Q>;
     constexpr auto& offsets = kAliveOffsets<D, Q, B::width>;
-    double inner = 0.0;
-    for (int k = 0; k < B::alive; ++k) inner += a.energy[k * B::alive + k];
     Scratch<T> values(B::padded), slopes(B::padded);
     Scratch<bool> leaf(B::padded);
     for (i64 b = begin; b < end; ++b) {
         const i64 level = links.level_of[b];
+        const double* energy = a.energy + level * B::alive * B::alive;
+        double inner = 0.0;
+        for (int k = 0; k < B::alive; ++k) inner += energy[k * B::alive + k];
         const i32* near = links.neighbors + b * B::around;
         const double inverse_square = 1.0 / (a.spacings[level] * a.spacings[level]) / D,
                      factor = a.energy_factors[level];
@@ -100,7 +101,7 @@ template <class T, int D, int Q> void add_diagonal(const Links& links, const Dia
                 double total = border ? 0.0 : factor * inner;
                 for (int k = 0; (border || some) && k < B::alive; ++k) {
                     const int position = line_in_padded<D, Q>(line) + j - offsets.of[k];
-                    if (border && !outside_box<D, Q>(links, b, position)) total += factor * a.energy[k * B::alive + k];
+                    if (border && !outside_box<D, Q>(links, b, position)) total += factor * energy[k * B::alive + k];
                     total += a.means[k] * double(values[position]);
                     total += a.means[B::alive + k] * double(slopes[position]) * inverse_square;
                 }
@@ -146,8 +147,8 @@ template <int D, int Q> void spread_points(const Links& links, const double* poi
     }
 }
 
-// Adds roots[level] factor numbers, a vector for each leaf cell, to the functions alive on the cell; factor (alive, r),
-// numbers (leaf cells, r).
+// Adds roots[level] factor[level] numbers, a vector for each leaf cell, to the functions alive on the cell; factor
+// (levels, alive, r), numbers (leaf cells, r).
 template <int D, int Q> void spread_cells(const Links& links, const bool* leaf, const double* roots,
                                           const double* factor, const double* numbers, i64 columns, double* out) {
     using B = Block<D, Q>;
@@ -156,11 +157,12 @@ template <int D, int Q> void spread_cells(const Links& links, const bool* leaf, 
         for (i64 cell = 0; cell < B::nodes; ++cell) {
             if (!leaf[b * B::nodes + cell]) continue;
             i64 place[D], positions[B::alive];
+            const double* own = factor + links.level_of[b] * B::alive * columns;
             node_place<D>(cell, place);
             alive_positions<D, Q>(links.neighbors + b * B::around, place, positions);
             for (int k = 0; k < B::alive; ++k) {
                 double total = 0.0;
-                for (i64 r = 0; r < columns; ++r) total += factor[k * columns + r] * numbers[used * columns + r];
+                for (i64 r = 0; r < columns; ++r) total += own[k * columns + r] * numbers[used * columns + r];
                 if (positions[k] >= 0) out[positions[k]] += roots[links.level_of[b]] * total;
             }
             ++used;

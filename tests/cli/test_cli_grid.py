@@ -22,7 +22,7 @@ def samples():
 
 
 def smoother(samples, weight=False, **options):
-    options = {"alpha": 0.01, "depth": 3, **options}
+    options = {"alpha": 0.01, "depth": 3, "order": 2, "criterion": "robust_gcv", **options}
     X, y = samples[:, :2], samples[:, 2]
     return FieldSmoother(**options).fit(X, y, sample_weight=samples[:, 3] if weight else None)
 

@@ -6,6 +6,7 @@ import pytest
 from seminorm import FieldSmoother
 from seminorm._base.memory import NotEnoughMemoryError
 from seminorm._base.spacing import repetitions
+from seminorm.operators import Operator, derivatives
 
 
 @pytest.fixture(scope="module")
@@ -21,8 +22,14 @@ def plane():
         ({"alpha": 0.0}, 'alpha must be "auto" or a positive number'),
         ({"alpha": "best"}, "alpha must be .* got 'best'"),
         ({"alpha": "gcv"}, "use alpha=\"auto\", criterion='gcv'"),
-        ({"criterion": "loo"}, "criterion must be one of 'robust_gcv', 'gcv', 'holdout', got 'loo'"),
-        ({"order": 4}, "order must be 1, 2 or 3"),
+        ({"criterion": "loo"}, "criterion must be one of 'auto', 'reml', 'robust_gcv', 'gcv', 'holdout', got 'loo'"),
+        ({"order": 4}, "order must be 1, 2, 3 or None"),
+        ({"operator": "spline"}, "operator must be one of 'auto', 'tension', 'matern' or an operator"),
+        ({"operator": "tension", "alpha": 1.0}, "chosen together with alpha: leave alpha out"),
+        ({"operator": derivatives(1), "order": 2}, r"not both: order=2 is operator=derivatives\(2\)"),
+        ({"operator": derivatives(4)}, "semi-norms of order 0 to 3 with factors that are not negative"),
+        ({"operator": Operator(lambda w: 1 + w**3)}, "a symbol that is a polynomial"),
+        ({"operator": derivatives(3), "degree": 2}, "degree=2 is too small for order=3"),
         ({"order": 3, "degree": 2}, "degree=2 is too small for order=3"),
         ({"degree": 5}, "degree must be 2 or 3"),
         ({"depth": -1}, "depth must be"),
@@ -35,6 +42,40 @@ def plane():
 def test_bad_parameters(plane, parameters, message):
     with pytest.raises(ValueError, match=message):
         FieldSmoother(**parameters).fit(*plane)
+
+
+@pytest.mark.parametrize("size", [1e300, 1e-160, 1e-310])
+def test_extents_whose_powers_are_no_numbers(plane, size):
+    X, y = plane
+    with pytest.raises(ValueError, match=r"X has an extent of 9\.\d+e.* give a scale that brings it near 1"):
+        FieldSmoother(order=2).fit(size * X, y)
+    scaled = FieldSmoother(order=2, scale=size).fit(size * X, y).predict(size * X)
+    np.testing.assert_allclose(scaled, FieldSmoother(order=2).fit(X, y).predict(X), atol=1e-4)
+    with pytest.raises(ValueError, match="y has values whose squares are too large"):
+        FieldSmoother().fit(X, 1e200 * y)
+
+
+def test_the_operator_follows_the_data(rng):
+    """A walk at random asks for tension within a cell, a smooth function for the thin plate; both with noise."""
+    X = np.arange(600.0)[:, None] / 600
+    walk = np.cumsum(rng.standard_normal(600)) / 20
+    smooth = np.sin(4 * X[:, 0]) + 0.05 * rng.standard_normal(600)
+    rough, fine = FieldSmoother().fit(X, walk), FieldSmoother().fit(X, smooth)
+    assert fine.operator_.as_polynomial()[-1] == 1.0 and len(fine.operator_.as_polynomial()) == 3
+    assert rough.details_.get("length", 0.0) < 0.01 < fine.details_.get("length", np.inf)
+    assert rough.criterion_ == "reml" and rough.alpha_ in rough.alpha_path_["alpha"]
+    assert np.sqrt(np.mean((fine.predict(X) - np.sin(4 * X[:, 0])) ** 2)) < 0.02
+
+
+def test_the_thin_plate_where_nothing_is_chosen(plane):
+    X, y = plane
+    for model in (FieldSmoother(1e-3), FieldSmoother(1e-3, operator=None), FieldSmoother(1e-3, order=2)):
+        assert model.fit(X, y).operator_ == derivatives(2)
+    few = FieldSmoother().fit(X[:20], y[:20])
+    assert few.operator_ == derivatives(2) and few.details_["reason"] == "there are fewer than 30 different values"
+    assert few.criterion_ == "robust_gcv"
+    same = FieldSmoother().fit(np.ones((50, 2)), np.arange(50.0))
+    assert same.details_["reason"] == "all points coincide" and np.allclose(same.predict([[1.0, 1.0]]), 24.5)
 
 
 def test_bad_observations(plane):
@@ -150,9 +191,9 @@ def test_outliers_that_hide_all_detail_are_reported(recwarn):
     weight[7] = 0.0
     assert FieldSmoother().fit(X, y, sample_weight=weight).function_.depth > 1
     for noise in (rng.standard_normal(3000), rng.standard_t(3, 3000), np.zeros(3000)):  # coarse, and rightly so
-        assert FieldSmoother().fit(X, X[:, 0] + noise).function_.depth <= 1
+        assert FieldSmoother().fit(X, X[:, 0] + noise).function_.depth <= 3
     assert not [warning for warning in recwarn if "enormous" in str(warning.message)]
-    with pytest.warns(UserWarning, match=r"ended at depth [01], and a few residuals are enormous.*fill values"):
+    with pytest.warns(UserWarning, match=r"ended at depth [0-3], and a few residuals are enormous.*fill values"):
         FieldSmoother().fit(X, y)
 
 

@@ -342,15 +342,15 @@ def test_dask_partial_sums_on_workers(scattered):
     distributed = pytest.importorskip("distributed")
     da = pytest.importorskip("dask.array")
     X, y, weight = scattered
-    whole = FieldSmoother(depth=5).fit(X, y, weight)
+    whole = FieldSmoother(order=2, depth=5).fit(X, y, weight)
     arrays = [da.from_array(part, chunks=(700,) + part.shape[1:]) for part in (X, y, weight)]
-    without_client = FieldSmoother(depth=5).fit(*arrays)
+    without_client = FieldSmoother(order=2, depth=5).fit(*arrays)
     with (
         distributed.LocalCluster(n_workers=1, threads_per_worker=2, processes=True, dashboard_address=None) as cluster,
         distributed.Client(cluster) as client,
         distributed.get_task_stream(client) as stream,
     ):
-        on_workers = FieldSmoother(depth=5).fit(*arrays)
+        on_workers = FieldSmoother(order=2, depth=5).fit(*arrays)
     assert any("_partial" in str(task["key"]) for task in stream.data)
     for other in (without_client, on_workers):
         np.testing.assert_allclose(other.predict(X), whole.predict(X), atol=1e-6)
@@ -443,8 +443,8 @@ def test_depth_follows_the_data():
     smooth = wave(X)
     detailed = smooth + np.where(X[:, 0] < 0.25, np.sin(150 * X[:, 0]) * np.sin(150 * X[:, 1]), 0.0)
     noise = 0.2 * rng.standard_normal(len(X))
-    coarse = FieldSmoother().fit(X, smooth + noise).function_
-    fine = FieldSmoother().fit(X, detailed + noise).function_
+    coarse = FieldSmoother(order=2).fit(X, smooth + noise).function_
+    fine = FieldSmoother(order=2).fit(X, detailed + noise).function_
     assert coarse.depth <= 4 < fine.depth
     corners, _ = leaf_cells(fine.tree)
     block, _ = np.nonzero(fine.tree.leaf)

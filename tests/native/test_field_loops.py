@@ -130,7 +130,7 @@ def test_the_energy_of_a_level_is_one_stencil(d, q, dtype):
     energy.add(x, 1.0, expected)
     wanted = tree.active.reshape(len(x), -1, tree.layout.side).any(axis=2)
     image = np.zeros(x.shape, dtype=dtype)
-    level = own.start, own.stop, energy.inner.astype(dtype), energy.factors[tree.depth], wanted
+    level = own.start, own.stop, energy.inner[tree.depth].astype(dtype), energy.factors[tree.depth], wanted
     _native.apply_level(tree.links, x.astype(dtype), *level, image)
     active = tree.active[own] & (tree.covered[own] == len(tree.layout.digits))
     assert active.any()

@@ -45,7 +45,7 @@ def field_model():
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.random((3000, 2)), 0.1 * rng.random((3000, 2))])
     y = np.sin(70 * X.min(axis=1)) * np.exp(-10 * X.max(axis=1)) + 0.02 * rng.standard_normal(6000)
-    return FieldSmoother(scale=[1.0, 20.0]).fit(X * [1.0, 20.0] + [100.0, -5.0], y)
+    return FieldSmoother(order=2, scale=[1.0, 20.0]).fit(X * [1.0, 20.0] + [100.0, -5.0], y)
 
 
 def labels(ax):
@@ -149,6 +149,12 @@ def test_alpha_path_of_a_field(field_model, ax):
     np.testing.assert_array_equal(by_label["criterion"].get_xydata(), np.transpose([path["alpha"], path["score"]]))
     np.testing.assert_array_equal(by_label["degrees of freedom"].get_ydata(), path["edf"])
     assert ax.get_ylabel() == "robust generalised cross-validation"
+
+
+def test_alpha_path_of_a_field_by_likelihood(ax):
+    x = np.random.default_rng(0).random((300, 1))
+    plot_alpha_path(FieldSmoother(order=2, criterion="reml").fit(x, np.sin(9 * x[:, 0])), ax=ax)
+    assert ax.get_ylabel() == "minus log restricted likelihood" and len(ax.figure.axes) == 1
 
 
 def test_alpha_path_of_a_field_without_degrees_of_freedom(ax):

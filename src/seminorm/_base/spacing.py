@@ -109,7 +109,8 @@ def repetitions(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray] |
 def _steps(column: np.ndarray) -> np.ndarray:
     """Whole numbers of millionths of the extent."""
     low, extent = float(column.min()), float(np.ptp(column))
-    return np.round((column - low) * (1.0 / (_REPEATED * extent) if extent > 0 else 0.0))
+    known = _REPEATED * extent > np.finfo(float).tiny
+    return np.round((column - low) * (1.0 / (_REPEATED * extent) if known else 0.0))
 
 
 def _near_pairs(points: np.ndarray, share: float, limit: float) -> np.ndarray:

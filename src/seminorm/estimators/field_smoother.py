@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
-from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -23,33 +22,45 @@ from ..fields.sources import CHUNK_POINTS, Source, is_chunk
 from ..fields.tree import Tree
 from ..functions.functionals import Functional, ObservedFunctionals
 from ..functions.grids import regular_axes, sample_on_grid
+from ..operators import Operator
+from ..operators.operator import Multiplier
 from .base import FunctionRegressor
+from .field_parameters import check_parameters, energy_of
 from .observations import functional_shape, observed_functionals
 
 _FEW = 64
-_CRITERIA = ("robust_gcv", "gcv", "holdout")
 _HAIR = 1e-9  # of a cell of level 0
 
 
 class FieldSmoother(FunctionRegressor):
     """Smoothing spline in one to four dimensions by a multilevel basis: the large-scale sibling of :class:`Smoother`.
 
-    Minimises alpha |f|^2 + sum_i w_i (f(x_i) - y_i)^2 + sum_i v_i |grad f(x_i) - g_i|^2, where |f|^2 is the sum of
-    squared derivatives of order m, integrated over a box around the data. Other linear functionals of f can be
-    observed as well. Time and memory grow with the number of points, not with its square.
+    Minimises alpha |f|^2 + sum_i w_i (f(x_i) - y_i)^2 + sum_i v_i |grad f(x_i) - g_i|^2, where |f|^2 is a sum of
+    squared derivatives of one or more orders, integrated over a box around the data. Other linear functionals of f
+    can be observed as well. Time and memory grow with the number of points, not with its square.
 
     Parameters
     ----------
     alpha : float or "auto"
         Weight of the squared semi-norm; "auto" minimises the criterion.
-    criterion : {"robust_gcv", "gcv", "holdout"}
-        How alpha is chosen: by generalised cross-validation with a stochastic trace, alone or with a factor that
-        guards against noise that neighbours share; or by the error at a fifth of the points and functionals, fitted
-        to the others.
-    order : int
-        m, the order of the derivatives in the semi-norm: 1, 2 or 3. Polynomials of degree m - 1 are free.
+    criterion : {"auto", "reml", "robust_gcv", "gcv", "holdout"}
+        How alpha is chosen: by restricted likelihood on dense windows of the values; by generalised cross-validation
+        with a stochastic trace, with a factor that guards against noise that neighbours share or alone; or by the
+        error at a fifth of the points and functionals, fitted to the others. "auto" is "reml" if the operator is
+        chosen, and "robust_gcv" otherwise.
+    operator : Operator or {"auto", "tension", "matern"}, optional
+        What is smooth: a sum of semi-norms of order 0 to 3, given by an operator such as ``4 * derivatives(1) +
+        derivatives(2)``, whose symbol is a polynomial in omega^2. The polynomials that it does not penalise are free,
+        and where it has a part of order 0 there are none: f is then a Gaussian process of mean zero. "tension" is
+        k^2 |f|_1^2 + |f|_2^2, "matern" has the symbol (k^2 + omega^2)^2 for f minus the mean of the values; k is
+        chosen together with alpha by restricted likelihood. "auto" is tension, or the order 1 or 2 that it comes close
+        to, unless the thin plate is clearly better on held-out blocks. It is the thin plate (order 2) if alpha is a
+        number, and where there is too little to choose from. None is the thin plate.
+    order : int, optional
+        The same as ``operator=derivatives(order)``, the single semi-norm of derivatives of order 1, 2 or 3: polynomials
+        of a degree below it are free.
     degree : int, optional
-        Of the B-splines: 2 or 3, at least the order. Left out, 2, or 3 for order 3.
+        Of the B-splines: 2 or 3, at least the highest order. Left out, 2, or 3 for order 3.
     depth : int or "auto"
         The finest functions have 2**depth cells across the longest side of the data. "auto": as deep as residuals and
         sampling ask for, region by region.
@@ -76,14 +87,18 @@ class FieldSmoother(FunctionRegressor):
     function_ : Field
         The fitted function: value, gradient, Hessian, semi-norm, save and load.
     alpha_, alpha_path_ : float, dict of arrays
-        ``alpha`` and ``score`` (the criterion) of all that was tried, empty for a given alpha; unless points were held
-        out also ``edf``, the effective degrees of freedom.
-    complete_ : bool
-        False if the fit was interrupted: then the field is that of a coarse level, and alpha provisional.
-    n_iter_, residual_ : int, float
-        Steps of the last solution, and the relative residual reached, in the norm of the preconditioner.
-    data_bounds_ : array (2, d)
-        Extent of the data.
+        ``alpha`` and ``score`` (the criterion) of all that was tried, by likelihood for the operator that was chosen;
+        empty for a given alpha. By cross-validation also ``edf``, the effective degrees of freedom.
+    criterion_ : str
+        The criterion that chose alpha.
+    operator_ : Operator
+        What alpha multiplies, in coordinates divided by ``scale``.
+    details_ : dict
+        How the operator was chosen: ``length`` 1 / k of tension, the number of points in the ``windows`` and the
+        ``spacing`` of their cells, squared errors on ``held_out`` blocks, and the ``reason`` why something else was
+        taken; empty for a given one. complete_ : bool False if the fit was interrupted: then the field is that of a
+        coarse level, and alpha provisional. n_iter_, residual_ : int, float Steps of the last solution, and the
+        relative residual reached, in the norm of the preconditioner. data_bounds_ : array (2, d) Extent of the data.
 
     Notes
     -----
@@ -93,13 +108,15 @@ class FieldSmoother(FunctionRegressor):
     Beyond the box (``function_.bounds``) the semi-norm says nothing about the function: values go on linearly, and the
     standard deviation is infinite, with a warning.
 
-    With ``depth="auto"`` cells are refined where the residuals of neighbouring points agree. Detail finer than the
-    distance of the points looks like noise, and so does all detail beside a few enormous outliers (there is a warning
-    then). If a fit of many points ends at depth 0 or 1, compare ``noise_variance_`` with the noise you expect, look
-    for fill values, check ``scale``, and try an integer ``depth``.
+    With ``depth="auto"`` and an alpha chosen by likelihood, cells are refined where the data see far more of their
+    functions than the semi-norm does; otherwise where the residuals of neighbouring points agree. Then detail finer
+    than the distance of the points looks like noise, and so does all detail beside a few enormous outliers (there
+    is a warning then). If a fit of many points ends at depth 0 or 1, compare ``noise_variance_`` with the noise you
+    expect, look for fill values, check ``scale``, and try an integer ``depth``.
 
-    A minimiser exists in the limit of ever finer functions only for 2 m > d (2 m > d + 2 with gradients). Other
-    orders are allowed; then no cell is made smaller than the sampling, and the answer depends on that resolution.
+    A minimiser exists in the limit of ever finer functions only for 2 m > d (2 m > d + 2 with gradients), m the
+    highest order. Other orders are allowed; then no cell is made smaller than the sampling, and the answer depends
+    on that resolution.
 
     See Also
     --------
@@ -118,6 +135,9 @@ class FieldSmoother(FunctionRegressor):
 
     function_: Field
     alpha_: float
+    criterion_: str
+    operator_: Operator
+    details_: dict[str, Any]
     alpha_path_: dict[str, np.ndarray]
     complete_: bool
     n_iter_: int
@@ -132,8 +152,9 @@ class FieldSmoother(FunctionRegressor):
         self,
         alpha: float | str = "auto",
         *,
-        criterion: str = "robust_gcv",
-        order: int = 2,
+        criterion: str = "auto",
+        operator: Operator | str | None = "auto",
+        order: int | None = None,
         degree: int | None = None,
         depth: int | str = "auto",
         scale: ArrayLike = 1.0,
@@ -145,7 +166,8 @@ class FieldSmoother(FunctionRegressor):
         verbose: bool = False,
         callback: Callable[[Fit], object] | None = None,
     ):
-        self.alpha, self.criterion, self.order, self.degree, self.depth = alpha, criterion, order, degree, depth
+        self.alpha, self.criterion, self.operator, self.order = alpha, criterion, operator, order
+        self.degree, self.depth = degree, depth
         self.scale, self.margin, self.tol, self.max_iter, self.memory_limit = scale, margin, tol, max_iter, memory_limit
         self.std_samples, self.verbose, self.callback = std_samples, verbose, callback
 
@@ -264,12 +286,14 @@ class FieldSmoother(FunctionRegressor):
         super()._restore(fitted | {"function_": field, "_posterior": None, "_drawn": None})
 
     def _settings(self) -> Settings:
-        _check_parameters(self)
+        check_parameters(self)
+        roughness, family = energy_of(self)
         return Settings(
             alpha=self.alpha if isinstance(self.alpha, str) else float(self.alpha),
             criterion=self.criterion,
-            order=self.order,
-            degree=max(2, self.order) if self.degree is None else self.degree,
+            roughness=roughness,
+            family=family,
+            degree=max(2, roughness.order) if self.degree is None else self.degree,
             depth=None if self.depth == "auto" else int(self.depth),
             scale=np.asarray(self.scale, dtype=float),
             margin=self.margin,
@@ -320,6 +344,9 @@ class FieldSmoother(FunctionRegressor):
             function_=fit.field,
             alpha_=fit.alpha,
             alpha_path_=_path(fit),
+            operator_=Multiplier(fit.field.roughness.factors),
+            criterion_=fit.criterion,
+            details_={} if fit.choice is None else fit.choice.details,
             complete_=fit.final,
             n_iter_=max(fit.outcome.n_iter, 1),
             residual_=fit.outcome.residual,
@@ -464,31 +491,3 @@ def _validated(smoother: FieldSmoother, X: Any, y: Any) -> tuple[np.ndarray, np.
             f"X has {X.shape[1]} features, and fields have one to four coordinates: use seminorm.Smoother for more."
         )
     return X, y
-
-
-def _check_parameters(smoother: FieldSmoother) -> None:
-    alpha, depth = smoother.alpha, smoother.depth
-    if isinstance(alpha, str) and alpha in _CRITERIA:
-        raise ValueError(f'alpha must be "auto" or a positive number: use alpha="auto", criterion={alpha!r}.')
-    if not (alpha == "auto" if isinstance(alpha, str) else _is_number(alpha, 0.0) and alpha > 0):
-        raise ValueError(f'alpha must be "auto" or a positive number, got {alpha!r}.')
-    if smoother.criterion not in _CRITERIA:
-        raise ValueError(f"criterion must be one of {', '.join(map(repr, _CRITERIA))}, got {smoother.criterion!r}.")
-    if smoother.order not in (1, 2, 3):
-        raise ValueError(f"order must be 1, 2 or 3, got {smoother.order!r}.")
-    if smoother.degree not in (None, 2, 3):
-        raise ValueError(f"degree must be 2 or 3, got {smoother.degree!r}.")
-    if depth != "auto" and not (isinstance(depth, Integral) and 0 <= int(depth) <= 30):
-        raise ValueError(f'depth must be "auto" or an integer from 0 to 30, got {depth!r}.')
-    if not np.all(np.isfinite(smoother.scale)) or np.min(smoother.scale) <= 0:
-        raise ValueError(f"scale must be positive, got {smoother.scale!r}.")
-    for name, low in (("margin", 0), ("tol", 0), ("max_iter", 1), ("std_samples", 1)):
-        value = getattr(smoother, name)
-        if not (_is_number(value, low) or (name == "margin" and value is None)):
-            raise ValueError(f"{name} must be a number not below {low}, got {value!r}.")
-    if smoother.memory_limit is not None and not smoother.memory_limit > 0:
-        raise ValueError(f"memory_limit must be a positive number of bytes or None, got {smoother.memory_limit!r}.")
-
-
-def _is_number(value: object, low: float) -> bool:
-    return isinstance(value, Real) and np.isfinite(float(value)) and float(value) >= low

@@ -14,6 +14,7 @@ from .._base import blas as threads
 from ..fields.field import Field
 from ..fields.fit import Settings
 from ..fields.margin import fit_margin_field
+from ..fields.roughness import Roughness
 from ..functions import Expansion
 from ..kernels import Kernel, Polyharmonic
 from ..losses import HardMargin, Hinge, Loss, PerPoint, SquaredHinge
@@ -297,7 +298,7 @@ class ImplicitSVM(ClassifierMixin, MarginMachine):
             alpha = float(given)
         self.alpha_, order = alpha, self.kernel_.order
         settings = Settings(
-            alpha=alpha, order=order, degree=max(2, order),
+            alpha=alpha, roughness=Roughness.of(order), degree=max(2, order),
             depth=None if self.depth == "auto" else int(self.depth), tol=_FIELD_TOL, max_iter=1000,
         )  # fmt: skip
         found = fit_margin_field(X, self._loss(y), weights, settings, self.max_iter)

@@ -7,5 +7,6 @@ from .fit import fit_levels as fit_levels
 from .fixed_basis import BasisField as BasisField
 from .fixed_basis import fit_basis as fit_basis
 from .posterior import Posterior as Posterior
+from .roughness import Roughness as Roughness
 from .sources import Observations as Observations
 from .sources import Source as Source

@@ -12,6 +12,7 @@ from .. import _native
 from ..bases.bsplines import derivative_pieces
 from ..bases.grid import GridBasis
 from ..functions.protocol import StoredFunction
+from .roughness import Roughness
 from .system import Energy
 from .tree import Tree
 
@@ -22,7 +23,7 @@ class Field(StoredFunction):
     """f(x) = offset + sum_k coef_k b((x - v_k) / s_k) with tensor-product B-splines b on nested grids.
 
     Outside the box of its coarsest grid a field goes on with the polynomial of degree at most 1 that it has at the
-    nearest point of the box (a constant for order 1).
+    nearest point of the box (a constant if no linear function is free).
 
     Parameters
     ----------
@@ -30,8 +31,8 @@ class Field(StoredFunction):
         The basis.
     coef : array (blocks, functions)
         Coefficients, collapsed on the leaves.
-    order, offset : int, float
-        Of the semi-norm, and a constant that is added to every value.
+    roughness, offset : Roughness or int, float
+        What :meth:`seminorm` measures, or the order of a single semi-norm; and a constant that is added to every value.
 
     See Also
     --------
@@ -49,15 +50,20 @@ class Field(StoredFunction):
     (array([1.]), array([[0.]]), 0.0)
     """
 
-    def __init__(self, tree: Tree, coef: np.ndarray, order: int, offset: float = 0.0):
-        self.tree, self.coef, self.order, self.offset = tree, coef, order, float(offset)
+    def __init__(self, tree: Tree, coef: np.ndarray, roughness: Roughness | int, offset: float = 0.0):
+        self.tree, self.coef, self.roughness, self.offset = tree, coef, Roughness.of(roughness), float(offset)
 
     def __repr__(self) -> str:
         finest = self.tree.spacing(self.tree.depth)
         return (
             f"<Field in {self.dimension} dimensions: {self.n_coef} coefficients, depth {self.depth}, finest spacing "
-            f"{finest:.3g}, order {self.order}, degree {self.tree.degree}>"
+            f"{finest:.3g}, {self.roughness}, degree {self.tree.degree}>"
         )
+
+    @property
+    def order(self) -> int:
+        """The highest order of derivatives in the semi-norm."""
+        return self.roughness.order
 
     @property
     def dimension(self) -> int:
@@ -94,7 +100,7 @@ class Field(StoredFunction):
             out = np.empty((len(points), 1 + self.dimension))
             _native.read_jets(tree.links, self.coef, inside, block, cell, spacings, out)
             beyond = np.flatnonzero((points != inside).any(axis=1))
-            if self.order == 1:
+            if self.roughness.lowest <= 1:
                 out[beyond, 1:] = 0.0
             shift = (points[beyond] - inside[beyond]) * tree.box.spacing
             out[beyond, 0] += (out[beyond, 1:] * shift).sum(axis=1)
@@ -103,8 +109,10 @@ class Field(StoredFunction):
         return values, gradients
 
     def seminorm(self) -> float:
-        """|f|: root of the squared derivatives of the field's order, integrated over the box in scaled coordinates."""
-        return float(np.sqrt(max(Energy(self.tree, self.order)(self.coef), 0.0)))
+        """|f|: root of the squared derivatives of the field's order, or of the sum of several orders, integrated over
+        the box in scaled coordinates.
+        """
+        return float(np.sqrt(max(Energy(self.tree, self.roughness)(self.coef), 0.0)))
 
     @classmethod
     def on_grid(cls, basis: GridBasis, coef: np.ndarray, order: int) -> Field:
@@ -117,7 +125,12 @@ class Field(StoredFunction):
         return cls(tree, stored, order)
 
     def content(self) -> dict:
-        return {**self.tree.content(), "order": self.order, "offset": self.offset, "coef": self.coef}
+        content = {**self.tree.content(), "order": self.order, "offset": self.offset, "coef": self.coef}
+        return (
+            content
+            if self.roughness == Roughness.of(self.order)
+            else {**content, "factors": np.array(self.roughness.factors)}
+        )
 
     @classmethod
     def from_content(cls, content: dict, path: Any = "the file") -> Self:
@@ -126,7 +139,8 @@ class Field(StoredFunction):
             raise ValueError(
                 f"{path} is damaged: coefficients of shape {content['coef'].shape}, not {tree.active.shape}."
             )
-        return cls(tree, content["coef"], content["order"], content["offset"])
+        roughness = Roughness(content["factors"]) if "factors" in content else content["order"]
+        return cls(tree, content["coef"], roughness, content["offset"])
 
     def _checked(self, X: Any) -> np.ndarray:
         X = np.asarray(X, dtype=float)
@@ -158,10 +172,10 @@ class Field(StoredFunction):
         outside = np.flatnonzero(beyond.any(axis=1))
         values = self.derivatives(inside, columns)
         times = len(columns[0])
-        if len(outside) and times == 0 and self.order > 1:
+        if len(outside) and times == 0 and self.roughness.lowest > 1:
             slopes = self.derivatives(inside[outside], [(a,) for a in range(points.shape[1])])
             values[outside, 0] += (slopes * beyond[outside] * self.tree.box.spacing * self.tree.box.scale).sum(axis=1)
-        elif len(outside) and (times == 2 or (times == 1 and self.order == 1)):
+        elif len(outside) and (times == 2 or (times == 1 and self.roughness.lowest <= 1)):
             values[outside] = 0.0
         if times == 0:
             values += self.offset

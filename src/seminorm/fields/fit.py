@@ -12,13 +12,15 @@ from .._base.warnings import warn_user
 from ..bases.box import GridBox
 from ..bases.bsplines import check_order
 from ..solvers.linear.conjugate_gradients import Outcome
+from .families import FEW, MOST_DIMENSIONS, Choice, choose
 from .field import Field
 from .levels import LevelProblem, fit_coarse_to_fine
 from .limits import DEEPEST
 from .posterior import Posterior
 from .refinement import Residuals, residuals_of
+from .roughness import THIN_PLATE, Roughness
 from .selection import AlphaSelection, CrossValidation, HeldOut, Score
-from .sources import Source, Summary
+from .sources import Source, Summary, block_numbers, values_of
 from .system import System, collapse
 from .tree import Tree
 
@@ -29,8 +31,13 @@ _CROWDED = 40  # points in an occupied cell, from which on alpha need not be cho
 _ROUGH = 0.01  # energy against data of a function of the finest level, as long as alpha is not chosen
 _SPARSE = 4  # points in an occupied cell, below which alpha tells whether finer functions are needed
 _SMOOTH = 0.3  # energy against data of a function of the finest level, from which on finer ones are not needed
-_LEVEL_TOL = 1e-2
+_LEVEL_TOL, _CLOSE_TOL = 1e-2, 1e-5
+_CLOSE = 0.1  # of the tolerance, where alpha is small: far from the data little of the residual tells of a large error
 _HELD_OUT = 0.2
+_LARGE = 1e40  # extent whose powers, up to the sixth, stay far from the limits of numbers
+_VETO_POINTS, _VETO_BLOCKS, _VETO_SHARE = 30_000, 20, 5  # at most, blocks across, one of how many is held out
+_CLEARLY = 1.05  # mean square on them against that of the thin plate, from which on the latter is taken
+_BY_DEFAULT = "robust_gcv"  # where nothing but alpha is chosen
 _EXACT = 1e-12  # mean square of the residuals, relative to the data, that counts as nothing
 _MANY = 1000  # points of which a field of depth 0 or 1 is suspicious
 _OUTLYING = 100  # mean against median of squared residuals; 2.2 for normal noise, about 5 for heavy tails
@@ -47,8 +54,10 @@ class Settings:
     """
 
     alpha: float | str = "auto"
-    criterion: str = "robust_gcv"
-    order: int = 2
+    criterion: str = "auto"
+    roughness: Roughness = THIN_PLATE
+    family: str | None = None
+    choice: Choice | None = None
     degree: int = 2
     depth: int | None = None
     scale: float | np.ndarray = 1.0
@@ -61,6 +70,30 @@ class Settings:
     def chosen(self) -> bool:
         """Whether alpha is to be chosen."""
         return isinstance(self.alpha, str)
+
+    @property
+    def by_likelihood(self) -> bool:
+        """Whether alpha is known to be that of the largest likelihood."""
+        return self.choice is not None and not self.chosen
+
+    @property
+    def level_tol(self) -> float:
+        """For coarse levels: once alpha is known, solving them well leaves little to do for the next."""
+        return _LEVEL_TOL if self.chosen else max(self.tol, _CLOSE_TOL)
+
+    @property
+    def finest(self) -> float:
+        """The side of cells below which what is seen was taken for noise when alpha was chosen."""
+        return 0.0 if self.choice is None else 1.5 * self.choice.spacing
+
+    @property
+    def decisive(self) -> str:
+        """The criterion that alpha minimises."""
+        return "reml" if self.by_likelihood else self.criterion
+
+    def offset(self, summary: Summary) -> float:
+        """A constant that is taken out of the values first: their mean, if constants are free anyway."""
+        return summary.mean if self.roughness.lowest > 0 or (self.choice is not None and self.choice.centered) else 0.0
 
 
 @dataclass
@@ -96,6 +129,8 @@ class Fit:
     bounds: np.ndarray
     trace: float | None = None
     final: bool = False
+    choice: Choice | None = None
+    criterion: str = _BY_DEFAULT
 
     def posterior(self) -> Posterior:
         """Variance of the field."""
@@ -159,7 +194,7 @@ def fit_levels(
     >>> [fit.field.depth for fit in fit_levels(Source.of(X, X[:, 0] ** 2), Settings(alpha=1e-6, depth=2))]
     [0, 1, 2, 2]
     """
-    check_order(settings.degree, settings.order)
+    check_order(settings.degree, settings.roughness.order)
     summary = source.accumulate(partial(Summary, _SAMPLE))
     if summary.n_points == 0:
         raise ValueError("there are no observations: X has no chunks, or only empty ones.")
@@ -169,6 +204,10 @@ def fit_levels(
         raise ValueError(f"scale must be one number or {len(summary.low)}, got shape {np.shape(settings.scale)}.")
     box = GridBox.around(*summary.bounds, scale=settings.scale, margin=settings.margin)
     tree = Tree.root(box, settings.degree)
+    _check_sizes(summary, settings)
+    settings = _by_likelihood(summary, settings, box)
+    if settings.by_likelihood and settings.family == "auto":
+        settings = _unless_vetoed(summary, settings)
     problem = _FieldLevels(source, summary, settings)
     x = np.zeros(tree.active.shape)
     fit = yield from fit_coarse_to_fine(problem, tree, x, memory_limit=settings.memory_limit, begin=begin)
@@ -176,9 +215,76 @@ def fit_levels(
         begin(fit.field.tree)
         fit = _fit_level(fit.field.tree, problem.data, summary, settings, fit.x, True)
     fit = _finished(fit, settings)
-    if settings.depth is None and fit.field.depth <= 1 and summary.n_sample >= _MANY:
+    if settings.depth is None and fit.field.depth <= (3 if settings.by_likelihood else 1) and summary.n_sample >= _MANY:
         _warn_of_outliers(fit, summary)
     yield fit
+
+
+def _check_sizes(summary: Summary, settings: Settings) -> None:
+    """Refuse numbers whose powers are none."""
+    longest = float((np.diff(summary.bounds, axis=0)[0] / settings.scale).max())
+    if longest > 0.0 and not 1.0 / _LARGE < longest < _LARGE:
+        raise ValueError(
+            f"X has an extent of {longest:.3g} in coordinates divided by scale, whose powers are too large or too "
+            f"small for numbers: give a scale that brings it near 1, such as scale={longest:.1g} times the present one."
+        )
+    if not np.isfinite(summary.square_sum):
+        raise ValueError("y has values whose squares are too large for numbers: divide y by its largest value.")
+
+
+def _by_likelihood(summary: Summary, settings: Settings, box: GridBox) -> Settings:
+    """The settings with a roughness and alpha chosen by restricted likelihood, where that is asked for."""
+    by_default = _BY_DEFAULT if settings.criterion in ("auto", "reml") else settings.criterion
+    if settings.family is None and not (settings.chosen and settings.criterion == "reml"):
+        return replace(settings, criterion=by_default)
+    values = values_of(summary.sample(summary.n_sample), settings.scale) if summary.n_sample else None
+    reason = _too_little(values)
+    if values is None or reason:
+        choice = Choice(settings.roughness, np.nan, {}, {"reason": reason})
+        return replace(settings, criterion=by_default, choice=choice)
+    least = 0.0 if settings.depth is None else box.spacing / 2.0**settings.depth
+    choice = choose(*values, settings.roughness if settings.family is None else settings.family, least)
+    settings = replace(settings, roughness=choice.roughness, choice=choice)
+    if settings.criterion not in ("auto", "reml"):
+        return settings
+    if settings.family == "auto" and choice.roughness == THIN_PLATE and settings.criterion == "auto":
+        details = choice.details | {"reason": "the values bend like a thin plate over a window"}
+        plain = replace(choice, alpha=np.nan, deviance={}, details=details)
+        return replace(settings, criterion=_BY_DEFAULT, choice=plain)  # all of the data know more of alpha
+    return replace(settings, alpha=choice.alpha, tol=_CLOSE * settings.tol)
+
+
+def _unless_vetoed(summary: Summary, settings: Settings) -> Settings:
+    """The settings, or those of the thin plate by cross-validation if it is clearly better on held-out blocks."""
+    values, choice = values_of(summary.sample(_VETO_POINTS), 1.0), settings.choice
+    if values is None or choice is None:
+        return settings
+    X, y, w = values
+    block = block_numbers((X - X.min(axis=0)) / settings.scale, _VETO_BLOCKS)
+    left_out = block % np.uint64(_VETO_SHARE) == 0
+    if not left_out.any() or left_out.all():
+        return settings
+    plain = replace(settings, roughness=THIN_PLATE, alpha="auto", criterion=_BY_DEFAULT, family=None, choice=None)
+    plain = replace(plain, tol=settings.tol / _CLOSE)
+    errors = []
+    for candidate in (replace(settings, family=None), plain):
+        *_, fit = fit_levels(Source.of(X[~left_out], y[~left_out], w[~left_out]), candidate)
+        errors.append(float(w[left_out] @ (fit.field(X[left_out]) - y[left_out]) ** 2))
+    details = choice.details | {"held_out": {"chosen": errors[0], "order 2": errors[1]}}
+    if errors[0] > _CLEARLY * errors[1]:
+        reason = "the thin plate is clearly better on held-out blocks"
+        return replace(plain, choice=Choice(THIN_PLATE, np.nan, {}, details | {"reason": reason}))
+    return replace(settings, choice=replace(choice, details=details))
+
+
+def _too_little(values: tuple[np.ndarray, ...] | None) -> str:
+    """Why there is nothing to choose from, if so."""
+    if values is None or len(np.unique(values[1])) < FEW:
+        return f"there are fewer than {FEW} different values"
+    X = values[0]
+    if X.shape[1] > MOST_DIMENSIONS:
+        return f"windows have at most {MOST_DIMENSIONS} dimensions"
+    return "all points coincide" if not np.ptp(X, axis=0).any() else ""
 
 
 class _FieldLevels(LevelProblem[Fit]):
@@ -202,17 +308,40 @@ class _FieldLevels(LevelProblem[Fit]):
         settings, system = self._settings, fit.system
         if tree.depth >= (DEEPEST[tree.box.dimension] if settings.depth is None else settings.depth):
             return None
-        if settings.depth is None and self._crowd < _SPARSE and fit.alpha > _SMOOTH * level_alpha(system):
+        if settings.depth is None and settings.by_likelihood and tree.spacing(tree.depth) < settings.finest:
+            return None  # what is finer counts as noise
+        if (
+            settings.depth is None
+            and not settings.by_likelihood
+            and self._crowd < _SPARSE
+            and fit.alpha > _SMOOTH * level_alpha(system)
+        ):
             return None  # what still finer functions could add, the semi-norm would take away
-        if settings.depth is not None and well_posed(tree.box.dimension, settings.order, system):
-            own = tree.blocks(tree.depth)
-            marked = (system.value_weight[own] > 0) | (system.gradient_weight[own] > 0)
+        if settings.by_likelihood and settings.depth is None:
+            marked = self._unresolved(tree, fit)[:, None] & self._occupied(tree, system)
+        elif settings.depth is not None and well_posed(tree.box.dimension, settings.roughness.order, system):
+            marked = self._occupied(tree, system)
         else:
             residuals = self.data.accumulate(partial(Residuals, fit.field))
             negligible = _EXACT * system.square_sum / max(system.number, 1)
             wanted = residuals.structured(negligible) if settings.depth is None else residuals.dense()
             marked = wanted[:, None] & residuals.occupied
         return marked if marked.any() else None
+
+    def _unresolved(self, tree: Tree, fit: Fit) -> np.ndarray:
+        """Blocks of the finest level of whose functions the data see far more than the semi-norm, unless the field
+        follows them exactly.
+        """
+        residuals = self.data.accumulate(partial(Residuals, fit.field))
+        own = tree.blocks(tree.depth)
+        weight = fit.system.value_weight[own] + fit.system.gradient_weight[own] / fit.system.energy.spacings[-1] ** 2
+        occupied = np.maximum(np.count_nonzero(weight, axis=1), 1)
+        free = fit.alpha * fit.system.energy.of_one < _SMOOTH * weight.sum(axis=1) / occupied
+        return free & residuals.remain(_EXACT * fit.system.square_sum / max(fit.system.number, 1))
+
+    def _occupied(self, tree: Tree, system: System) -> np.ndarray:
+        own = tree.blocks(tree.depth)
+        return (system.value_weight[own] > 0) | (system.gradient_weight[own] > 0)
 
     def settled(self) -> bool:
         """The sample sees nothing more; all of the data may."""
@@ -232,14 +361,14 @@ def _fit_level(tree: Tree, data: Source, summary: Summary, settings: Settings, x
     The search starts where energy and data of the finest functions weigh the same and goes to smaller alpha first: from
     the other side it may be caught by a criterion that is flat or uneven near interpolation.
     """
-    options: dict[str, Any] = {"tol": _LEVEL_TOL, "max_iter": settings.max_iter}
+    options: dict[str, Any] = {"tol": settings.level_tol, "max_iter": settings.max_iter}
     probes = 0
     if choose and settings.criterion != "holdout":  # few points need several for a trace accurate to some per cent
         probes = int(min(max(20_000 // summary.n_points, 1), 4))
-    system = data.accumulate(partial(System, tree, settings.order, summary.mean, probes)).close()
+    system = data.accumulate(partial(System, tree, settings.roughness, settings.offset(summary), probes)).close()
     if system.number == summary.n_functionals and summary.n_sample:
         raise ValueError("the observations could not be read a second time: a callable must return a fresh iterator.")
-    trace, path = None, []
+    trace, path = None, _path(settings)
     if choose:
         selection = _selection(system, summary, settings, x, options)
         best = selection.minimize(level_alpha(system), *_alpha_range(system))
@@ -249,8 +378,26 @@ def _fit_level(tree: Tree, data: Source, summary: Summary, settings: Settings, x
     else:
         alpha = settings.alpha
     outcome, _ = system.solve_to_noise(alpha, x, **options)
-    field = Field(tree, collapse(tree, x), settings.order, summary.mean)
-    return Fit(field, system, x, alpha, outcome, path, summary.bounds, trace)
+    field = Field(tree, collapse(tree, x), settings.roughness, settings.offset(summary))
+    return Fit(
+        field,
+        system,
+        x,
+        alpha,
+        outcome,
+        path,
+        summary.bounds,
+        trace,
+        choice=settings.choice,
+        criterion=settings.decisive,
+    )
+
+
+def _path(settings: Settings) -> list[Score]:
+    """Minus the log likelihood along alpha, where it has chosen."""
+    if not settings.by_likelihood:
+        return []
+    return [Score(alpha, 0.5 * deviance) for alpha, deviance in settings.choice.deviance.items()]  # type: ignore[union-attr]
 
 
 def _finished(fit: Fit, settings: Settings) -> Fit:
@@ -262,7 +409,7 @@ def _finished(fit: Fit, settings: Settings) -> Fit:
             f"{outcome.residual:.1e}. Raise max_iter or alpha.",
             ConvergenceWarning,
         )
-    field = Field(fit.field.tree, collapse(fit.field.tree, fit.x), settings.order, fit.field.offset)
+    field = Field(fit.field.tree, collapse(fit.field.tree, fit.x), settings.roughness, fit.field.offset)
     return replace(fit, field=field, outcome=outcome, final=True)
 
 
@@ -283,7 +430,7 @@ def _selection(system: System, summary: Summary, settings: Settings, x: np.ndarr
     if settings.criterion != "holdout":
         return CrossValidation(system, x, robust=settings.criterion == "robust_gcv", **options)
     training, test = summary.split(_HELD_OUT)
-    make = partial(System, system.tree, settings.order, summary.mean)
+    make = partial(System, system.tree, settings.roughness, settings.offset(summary))
     return HeldOut(training.accumulate(make).close(), x, test, **options)
 
 
@@ -313,14 +460,14 @@ def level_alpha(system: System) -> float:
     tree, energy = system.tree, system.energy
     own = tree.blocks(tree.depth)
     weight = system.value_weight[own] + system.gradient_weight[own] / energy.spacings[-1] ** 2
-    return float(weight.sum() / _occupied(system) / energy.factors[-1] / energy.inner[len(energy.inner) // 2])
+    return float(weight.sum() / _occupied(system) / energy.of_one)
 
 
 def _alpha_range(system: System) -> tuple[float, float]:
     """From next to interpolation on the finest level to next to a polynomial."""
     energy, root = system.energy, system.tree.blocks(0)
     weight = system.value_weight[root].sum() + system.gradient_weight[root].sum() / energy.spacings[0] ** 2
-    return 1e-6 * level_alpha(system), float(1e4 * weight / energy.factors[0])
+    return 1e-6 * level_alpha(system), float(1e4 * weight / energy.scales[0])
 
 
 def well_posed(dimension: int, order: int, system: System) -> bool:

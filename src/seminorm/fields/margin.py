@@ -52,11 +52,11 @@ class _FieldFits:
         self.energy = regression.system.energy
 
     def field(self, candidate: Candidate) -> Field:
-        return Field(self.tree, collapse(self.tree, candidate.coef), self.settings.order, self.offset)
+        return Field(self.tree, collapse(self.tree, candidate.coef), self.settings.roughness, self.offset)
 
     def fit(self, targets: np.ndarray, weights: np.ndarray, start: Candidate, exact: bool) -> Candidate:
         source = Source.of(self.X, targets, weights)
-        system = source.accumulate(partial(System, self.tree, self.settings.order, self.offset)).close()
+        system = source.accumulate(partial(System, self.tree, self.settings.roughness, self.offset)).close()
         coef = start.coef.copy()
         options: dict[str, Any] = {"tol": self.settings.tol} if exact else {"tol": _ROUGH_TOL, "reduction": _REDUCTION}
         outcome = system.solve(self.regression.alpha, coef, max_iter=self.settings.max_iter, **options)
@@ -75,5 +75,5 @@ class _FieldFits:
 
     def candidate(self, coef: np.ndarray) -> Candidate:
         collapsed = collapse(self.tree, coef)
-        values = Field(self.tree, collapsed, self.settings.order, self.offset)(self.X)
+        values = Field(self.tree, collapsed, self.settings.roughness, self.offset)(self.X)
         return Candidate(coef, values, self.energy(collapsed))

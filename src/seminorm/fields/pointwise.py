@@ -15,6 +15,7 @@ from .._base.blas import suited_to
 from .._native import PointSum
 from ..bases.bsplines import cell_products
 from ..solvers.linear.conjugate_gradients import Outcome, conjugate_gradients
+from .roughness import Roughness
 from .system import THREADED, CellEnergy, Equations, collapse, dot, gather
 from .tree import BlockGroups, Tree
 
@@ -22,11 +23,7 @@ _LANES = 8  # the compiled loop reads rows filled up to a multiple of this
 
 
 class LocalEnergy(CellEnergy):
-    """The squared semi-norm of order m of a field, applied block by block."""
-
-    def __init__(self, tree: Tree, order: int):
-        super().__init__(tree, order)
-        self._forms = _row_forms(tree.layout.side, tree.degree, order)
+    """The roughness of a field, applied block by block."""
 
     @cached_property
     def _leaves(self) -> BlockGroups:
@@ -41,8 +38,10 @@ class LocalEnergy(CellEnergy):
         of the cells of the finest level.
         """
         leaves = self._finest if finest_only else self._leaves
-        factors = (alpha * factorial(self.order) * self.factors).astype(x.dtype)
-        _native.add_energy(self.tree.links, x, *leaves, factors, self._forms.astype(x.dtype), y)
+        for order, _ in self.roughness.parts:
+            factors = (alpha * factorial(order) * self.factors * self.shares[:, order]).astype(x.dtype)
+            forms = _row_forms(self.tree.layout.side, self.tree.degree, order)
+            _native.add_energy(self.tree.links, x, *leaves, factors, forms.astype(x.dtype), y)
 
 
 @cache
@@ -69,14 +68,14 @@ class PointEquations(Equations):
     def __init__(
         self,
         tree: Tree,
-        order: int,
+        roughness: Roughness | int,
         points: np.ndarray,
         weights: np.ndarray,
         observed: np.ndarray,
         dtype: DTypeLike = np.float64,
         axis_weights: np.ndarray | None = None,
     ):
-        super().__init__(tree, LocalEnergy(tree, order), dtype)
+        super().__init__(tree, LocalEnergy(tree, roughness), dtype)
         block, cell = tree.locate(points)
         self.point_order, start = tree.sort_by_block(block)
         n, d = points.shape
@@ -177,14 +176,14 @@ class _FinestLevel:
         self._equations = equations
         self._own = tree.blocks(tree.depth)
         self._factor = alpha * energy.factors[tree.depth]
-        self._stencil = energy.inner.astype(dtype)
+        self._stencil = energy.inner[tree.depth].astype(dtype)
         self._wanted = tree.active.reshape(len(tree.active), -1, tree.layout.side).any(axis=2)
         self._x, self._image = (np.zeros(tree.active.shape, dtype=dtype) for _ in range(2))
         wholly = tree.covered[self._own][tree.active[self._own]] == len(tree.layout.digits)
         self._same_rows = tree.box.dimension in (2, 3) and bool(wholly.all())
         self._alpha = alpha
         diagonal = equations.data_diagonal()[self._own] + dtype.type(
-            self._factor * energy.inner[len(energy.inner) // 2]
+            self._factor * energy.inner[tree.depth, energy.inner.shape[1] // 2]
         )
         self._inverse = tree.active[self._own] / diagonal
 

@@ -109,7 +109,7 @@ class Posterior:
             x = np.zeros_like(right)
             self.system.solve_for(self.alpha, right, x, tol=max(self.tol, 1e-3), max_iter=self.max_iter)
             coef = np.sqrt(self.noise_variance) * collapse(tree, x)
-            fields.append(Field(tree, coef, self.system.energy.order))
+            fields.append(Field(tree, coef, self.system.energy.roughness))
         return fields
 
     def _noise(self, rng: np.random.Generator) -> np.ndarray:
@@ -152,11 +152,12 @@ class Posterior:
 
 def energy_noise(tree: Tree, energy: CellEnergy, alpha: float, rng: np.random.Generator) -> np.ndarray:
     """Normal numbers whose covariance is alpha times the energy, on the leaves: made cell by cell."""
-    values, vectors = np.linalg.eigh(energy.cell)
-    keep = values > values[-1] * 1e-13
-    factor = np.ascontiguousarray(vectors[:, keep] * np.sqrt(values[keep]))
-    numbers = rng.standard_normal((int(np.count_nonzero(tree.leaf)), factor.shape[1]))
+    values, vectors = np.linalg.eigh(energy.cells)
+    keep = values > values[:, -1:] * 1e-13
+    first = np.flatnonzero(keep.any(axis=0))[0]  # ascending: what all levels have at most
+    factors = np.ascontiguousarray((vectors * np.sqrt(np.where(keep, values, 0.0))[:, None])[:, :, first:])
+    numbers = rng.standard_normal((int(np.count_nonzero(tree.leaf)), factors.shape[2]))
     noise = np.zeros(tree.active.shape)
     roots = np.sqrt(alpha * energy.factors)
-    _native.spread_cells(tree.links, tree.leaf, roots, factor, numbers, noise)
+    _native.spread_cells(tree.links, tree.leaf, roots, factors, numbers, noise)
     return noise

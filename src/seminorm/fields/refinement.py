@@ -76,6 +76,11 @@ class Residuals:
         crowded = self._shares.sum(axis=1) > (1 + _OCCUPANCY) * np.count_nonzero(self._shares, axis=1)
         return (structured & self.dense() & ~self._lines()) | crowded
 
+    def remain(self, negligible: float) -> np.ndarray:
+        """Blocks that the field does not follow exactly already."""
+        number = np.maximum(self.number.sum(axis=1) * self._columns, 1)
+        return (self._squares / number > negligible) | (self._shares.sum(axis=1) > 0)
+
     def _lines(self) -> np.ndarray:
         """Blocks of sparse points on a line, as the track of a ship: finer functions would know nothing beside it."""
         cells = np.count_nonzero(self.number, axis=1)

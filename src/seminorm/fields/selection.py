@@ -108,5 +108,6 @@ class HeldOut(AlphaSelection):
 
     def _score(self, alpha: float) -> Score:
         self.system.solve_to_noise(alpha, self.x, tol=self.tol, max_iter=self.max_iter)
-        field = Field(self.system.tree, collapse(self.system.tree, self.x), self.system.energy.order, self.system.mean)
+        tree, roughness = self.system.tree, self.system.energy.roughness
+        field = Field(tree, collapse(tree, self.x), roughness, self.system.mean)
         return Score(alpha, self._held_out.accumulate(partial(SquaredErrors, field)).mean)

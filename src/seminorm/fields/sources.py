@@ -323,6 +323,22 @@ def checked(chunk: Observations, where: str = "") -> Observations:
     return result
 
 
+def values_of(chunk: Observations, scale: float | np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Points in coordinates divided by the scale, their values and weights: those of positive weight, if any."""
+    weight, _ = weights_of(chunk)
+    used = weight > 0
+    if chunk.y is None or not used.any():
+        return None
+    return chunk.X[used] / scale, chunk.y[used], weight[used]
+
+
+def block_numbers(X: np.ndarray, across: int) -> np.ndarray:
+    """Pseudo-random numbers (n,) of the cubes that points lie in, so many along the longest side."""
+    low, longest = X.min(axis=0), float(np.ptp(X, axis=0).max())
+    places = ((X - low) / longest * across).astype(np.uint64)
+    return scrambled(places @ (np.uint64(across + 1) ** np.arange(X.shape[1], dtype=np.uint64)))
+
+
 def take(chunk: Observations, rows: Any) -> Observations:
     """Some of the observations."""
     parts: list[Any] = [part if part is None or np.ndim(part) == 0 else part[rows] for part in chunk]  # type: ignore[index]  # numbers are not indexed
@@ -347,14 +363,16 @@ def joined(chunks: list[Observations]) -> Observations:
 
 
 class Summary:
-    """Extent ``low`` to ``high``, mean and a sample of observations with weight, number of all; an accumulator."""
+    """Extent ``low`` to ``high``, mean, sum of squares and a sample of observations with weight, number of all; an
+    accumulator.
+    """
 
     def __init__(self, sample_size: int):
         self.low: np.ndarray | None = None
         self.high: np.ndarray | None = None
         self.n_points = 0
         self.functionals: ObservedFunctionals | None = None
-        self._weight_sum = self._value_sum = 0.0
+        self._weight_sum = self._value_sum = self.square_sum = 0.0
         self._kept: list[tuple[np.ndarray, Observations]] = []
         self._size, self._threshold = sample_size, np.uint64(2**64 - 1)
 
@@ -368,7 +386,10 @@ class Summary:
         self._extend(X.min(axis=0), X.max(axis=0))
         if chunk.y is not None:
             self._weight_sum += float(weight.sum())
-            self._value_sum += float((weight * np.where(weight > 0, chunk.y, 0.0)).sum())
+            values = np.where(weight > 0, chunk.y, 0.0)
+            with np.errstate(over="ignore"):
+                self._value_sum += float((weight * values).sum())
+                self.square_sum += float((weight * values**2).sum())
         draw = scrambled(np.arange(first, first + len(chunk.X), dtype=np.uint64))
         chosen = used & (draw <= self._threshold)
         self._kept.append((draw[chosen], take(chunk, chosen)))
@@ -377,7 +398,7 @@ class Summary:
     def merge(self, other: Summary) -> None:
         if other.low is not None and other.high is not None:
             self._extend(other.low, other.high)
-        for name in ("n_points", "_weight_sum", "_value_sum"):
+        for name in ("n_points", "_weight_sum", "_value_sum", "square_sum"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self._threshold = min(self._threshold, other._threshold)
         self._kept += other._kept

@@ -22,6 +22,7 @@ from ..functions.functionals import ObservedFunctionals, box_quadrature
 from ..solvers.linear.conjugate_gradients import Outcome, conjugate_gradients
 from .functional_rows import cell_weights, leaf_rows, of_constant
 from .layout import layout
+from .roughness import Roughness
 from .sources import Observations, prepare, scrambled
 from .tree import Tree
 
@@ -51,17 +52,39 @@ THREADED = ThreadedArithmetic()
 
 
 class CellEnergy:
-    """The squared semi-norm of order m on a tree, level by level, from that of one cell of side 1.
+    """The roughness of a field on a tree, level by level: ``factors`` (levels,) times forms ``cells`` (levels, alive,
+    alive) on one cell, those of the highest order alone if it is a single semi-norm.
 
-    ``inner`` is the stencil of a function that lies wholly on leaves of its level.
+    ``inner`` (levels, stencil) has the stencils of functions that lie wholly on leaves of their level.
     """
 
-    def __init__(self, tree: Tree, order: int):
-        self.tree, self.order = tree, order
-        self.cell = cell_energy(tree.box.dimension, tree.degree, order)
-        self.inner = _inner_stencil(tree.box.dimension, tree.degree, order)
+    def __init__(self, tree: Tree, roughness: Roughness | int):
+        self.tree, self.roughness = tree, Roughness.of(roughness)
+        d, q = tree.box.dimension, tree.degree
         self.spacings = np.array([tree.spacing(level) for level in range(tree.depth + 1)])
-        self.factors = self.spacings ** (tree.box.dimension - 2 * order)
+        self.factors, self.shares = self.roughness.on_cells(d, self.spacings)
+        self.cells = self._mixed([cell_energy(d, q, order) for order, _ in self.roughness.parts])
+        self.inner = self._mixed([_inner_stencil(d, q, order) for order, _ in self.roughness.parts])
+
+    def _mixed(self, forms: list[np.ndarray]) -> np.ndarray:
+        """Sums over the orders that count, for each level."""
+        shares = self.shares[:, [order for order, _ in self.roughness.parts]]
+        return np.stack([sum(share * form for share, form in zip(row, forms, strict=True)) for row in shares])
+
+    @property
+    def cell(self) -> np.ndarray:
+        """The form on a cell of the finest level."""
+        return self.cells[-1]
+
+    @property
+    def of_one(self) -> float:
+        """The energy of a function that lies wholly on leaves of the finest level."""
+        return float(self.factors[-1] * self.inner[-1, self.inner.shape[1] // 2])
+
+    @property
+    def scales(self) -> np.ndarray:
+        """How the energy of functions of a level of size 1 depends on the level (levels,)."""
+        return self.factors * self.shares.sum(axis=1)
 
 
 @cache
@@ -73,10 +96,10 @@ def _inner_stencil(dimension: int, degree: int, order: int) -> np.ndarray:
 
 
 class Energy(CellEnergy):
-    """The squared semi-norm of order m of a field, as an operator on its coefficients."""
+    """The roughness of a field as an operator on its coefficients."""
 
-    def __init__(self, tree: Tree, order: int):
-        super().__init__(tree, order)
+    def __init__(self, tree: Tree, roughness: Roughness | int):
+        super().__init__(tree, roughness)
         self.kind, self.edge = self._edges()
 
     def _edges(self) -> tuple[np.ndarray, np.ndarray]:
@@ -87,7 +110,7 @@ class Energy(CellEnergy):
         blocks, lines = map(np.ascontiguousarray, np.nonzero((kind == 0) & covered.any(axis=2)))
         kind[blocks, lines] = 2 + np.arange(len(blocks), dtype=np.int32)
         edge = np.zeros((len(blocks), tables.stencil, tables.side))
-        _native.edge_stencils(tree.links, blocks, lines, tree.leaf, self.cell, edge)
+        _native.edge_stencils(tree.links, blocks, lines, tree.leaf, self.cells, edge)
         return kind, edge
 
     def __call__(self, collapsed: np.ndarray) -> float:
@@ -190,7 +213,7 @@ class Equations(ABC):
             means[1] += np.where(np.arange(d) == axis, slopes[tables.digits], squares[tables.digits]).prod(axis=1)
         out = self.data_diagonal()
         _native.add_diagonal(
-            tree.links, tree.leaf, self.energy.cell, alpha * self.energy.factors, self.energy.spacings, means,
+            tree.links, tree.leaf, self.energy.cells, alpha * self.energy.factors, self.energy.spacings, means,
             self.value_weight, self.gradient_weight, out,
         )  # fmt: skip
         return out
@@ -215,8 +238,8 @@ class System(Equations):
     are random signs for every observation, fixed by its number: they estimate traces.
     """
 
-    def __init__(self, tree: Tree, order: int, mean: float = 0.0, probes: int = 0):
-        super().__init__(tree, Energy(tree, order))
+    def __init__(self, tree: Tree, roughness: Roughness | int, mean: float = 0.0, probes: int = 0):
+        super().__init__(tree, Energy(tree, roughness))
         self.mean, self.probes = mean, probes
         shape, side = tree.active.shape, tree.layout.side
         self._data_line = np.full((shape[0], shape[1] // side), -1, dtype=np.int32)
@@ -358,7 +381,11 @@ def _coarse_matrices(
     places = tree.coords[root][blocks] * tables.side + tables.node_coords[nodes]
     numbering[tuple(places.T)] = np.arange(len(places))
     size = len(places)
-    dense = energy.factors[0] * _root_energy(tuple(tree.box.cells.tolist()), q, energy.order, numbering.tobytes())
+    dense = np.zeros((size, size))
+    for order, share in enumerate(energy.shares[0]):
+        if share > 0.0:
+            dense += share * _root_energy(tuple(tree.box.cells.tolist()), q, order, numbering.tobytes())
+    dense *= energy.factors[0]
     centers, values, slopes = _weighted_centers(tree, value_weight, gradient_weight)
     data = np.zeros((size, size))
     directions = [tuple(int(a == b) for b in range(d)) for a in range(d)]

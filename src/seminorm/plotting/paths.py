@@ -64,7 +64,8 @@ def plot_alpha_path(estimator, ax: Axes | None = None) -> Axes:
     if score.min() > 0 and score.max() > 10 * score.min():
         ax.set_yscale("log")
     ax.set_xlabel("alpha")
-    ax.set_ylabel(_CRITERIA.get(estimator.criterion, estimator.criterion), color=BLUE)
+    criterion = getattr(estimator, "criterion_", estimator.criterion)
+    ax.set_ylabel(_CRITERIA.get(criterion, criterion), color=BLUE)
     if "edf" in path:
         lines += _plot_degrees_of_freedom(ax.twinx(), path["alpha"], path["edf"])
     # above the axes, where no curve can be

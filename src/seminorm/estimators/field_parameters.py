@@ -1,0 +1,77 @@
+"""What the parameters of FieldSmoother may be."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from types import NoneType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..fields.families import FAMILIES
+from ..fields.roughness import THIN_PLATE, Roughness
+from ..operators import Operator
+
+if TYPE_CHECKING:
+    from .field_smoother import FieldSmoother
+
+_CRITERIA = ("auto", "reml", "robust_gcv", "gcv", "holdout")
+
+
+def energy_of(smoother: FieldSmoother) -> tuple[Roughness, str | None]:
+    """What alpha multiplies, or the family among which the observations choose."""
+    if smoother.order is not None or smoother.operator is None:
+        return Roughness.of(2 if smoother.order is None else smoother.order), None
+    if not isinstance(smoother.operator, str):
+        return Roughness.of(smoother.operator), None
+    return THIN_PLATE, smoother.operator if smoother.alpha == "auto" else None
+
+
+def check_parameters(smoother: FieldSmoother) -> None:
+    alpha, depth = smoother.alpha, smoother.depth
+    if isinstance(alpha, str) and alpha != "auto" and alpha in _CRITERIA:
+        raise ValueError(f'alpha must be "auto" or a positive number: use alpha="auto", criterion={alpha!r}.')
+    if not (alpha == "auto" if isinstance(alpha, str) else _is_number(alpha, 0.0) and alpha > 0):
+        raise ValueError(f'alpha must be "auto" or a positive number, got {alpha!r}.')
+    if smoother.criterion not in _CRITERIA:
+        raise ValueError(f"criterion must be one of {', '.join(map(repr, _CRITERIA))}, got {smoother.criterion!r}.")
+    if smoother.order not in (None, 1, 2, 3):
+        raise ValueError(f"order must be 1, 2, 3 or None, got {smoother.order!r}.")
+    _check_operator(smoother)
+    if smoother.degree not in (None, 2, 3):
+        raise ValueError(f"degree must be 2 or 3, got {smoother.degree!r}.")
+    if depth != "auto" and not (isinstance(depth, Integral) and 0 <= int(depth) <= 30):
+        raise ValueError(f'depth must be "auto" or an integer from 0 to 30, got {depth!r}.')
+    if not np.all(np.isfinite(smoother.scale)) or np.min(smoother.scale) <= 0:
+        raise ValueError(f"scale must be positive, got {smoother.scale!r}.")
+    for name, low in (("margin", 0), ("tol", 0), ("max_iter", 1), ("std_samples", 1)):
+        value = getattr(smoother, name)
+        if not (_is_number(value, low) or (name == "margin" and value is None)):
+            raise ValueError(f"{name} must be a number not below {low}, got {value!r}.")
+    if smoother.memory_limit is not None and not smoother.memory_limit > 0:
+        raise ValueError(f"memory_limit must be a positive number of bytes or None, got {smoother.memory_limit!r}.")
+
+
+def _check_operator(smoother: FieldSmoother) -> None:
+    operator, order = smoother.operator, smoother.order
+    if isinstance(operator, str) and operator not in FAMILIES:
+        raise ValueError(f"operator must be one of {', '.join(map(repr, FAMILIES))} or an operator, got {operator!r}.")
+    if not isinstance(operator, (str, Operator, NoneType)):
+        raise TypeError(
+            f"operator must be one of {', '.join(map(repr, FAMILIES))}, None or an operator such as 4 * derivatives(1) "
+            f"+ derivatives(2), got {operator!r}."
+        )
+    if order is not None and operator not in ("auto", None):
+        raise ValueError(
+            f"give order or operator, not both: order={order} is operator=derivatives({order}), got order={order} and "
+            f"operator={operator!r}."
+        )
+    if smoother.alpha != "auto" and isinstance(operator, str) and operator != "auto":
+        raise ValueError(
+            f"operator={operator!r} is chosen together with alpha: leave alpha out, or give an operator such as "
+            f"4 * derivatives(1) + derivatives(2) beside alpha={smoother.alpha!r}."
+        )
+
+
+def _is_number(value: object, low: float) -> bool:
+    return isinstance(value, Real) and np.isfinite(float(value)) and float(value) >= low
