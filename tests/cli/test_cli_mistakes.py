@@ -95,8 +95,6 @@ REFUSED = {  # by the verbs: status 1, and nothing but this line
     "write .ply.",
     "reconstruct scan.ply -o m.npz --quality": "--quality is for meshes, and m.npz is to hold the function: leave it "
     "out, or write a mesh.",
-    "reconstruct scan.ply -o m.ply --quality --faces 99": "--faces would undo --quality: leave out one of them, or set "
-    "the size of the triangles by --mesh-resolution.",
     "reconstruct plain.ply -o m.ply --color": "--color: plain.ply has no colours (red, green, blue).",
     "reconstruct bare.xyz -o m.ply --sensor 1,2,3 --sensor 1,2,3": "--sensor is given 2 times for 1 file: give it "
     "once, or once per file in their order.",

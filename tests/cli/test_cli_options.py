@@ -227,6 +227,8 @@ def quality(shop):
     assert good.min() > usual.min() + 5
     assert good.mean() > usual.mean() + 5 and (good > 30).mean() > 0.95
     assert read_mesh(shop.folder / "m.ply").is_watertight
+    few, better = (smallest_angles(shop.made("m.ply", "--faces", "1500", *words)) for words in ((), ("--quality",)))
+    assert better.min() > few.min() + 3 and len(better) <= 1500
     coarse = shop.made("m.ply", "--quality", "--mesh-resolution", "0.2")
     assert (smallest_angles(coarse) > 30).mean() > 0.95 and len(coarse.faces) < 3000
 

@@ -225,11 +225,6 @@ def _check_options(arguments: argparse.Namespace) -> None:
     if trims and (arguments.closed or arguments.max_hole is not None):
         other = "--closed" if arguments.closed else "--max-hole"
         raise ValueError(f"{trims[0]} is for open surfaces, and {other} is not: leave out one of them.")
-    if arguments.quality and arguments.faces is not None:
-        raise ValueError(
-            "--faces would undo --quality: leave out one of them, or set the size of the triangles by "
-            "--mesh-resolution."
-        )
     if arguments.color and output.suffix.lower() in _COLORLESS:
         kept = [suffix for suffix in MESH_SUFFIXES if suffix not in _COLORLESS]
         raise ValueError(f"--color: {output.suffix} files hold no colours, write {listed(kept)}.")

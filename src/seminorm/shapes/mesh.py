@@ -184,9 +184,9 @@ class Mesh:
             {name: values[rows] for name, values in self.attributes.items()},
         )
 
-    def simplified(self, faces: int) -> "Mesh":
+    def simplified(self, faces: int, quality: float = QUALITY) -> "Mesh":
         """The mesh with at most this many faces, placed where they are needed: :meth:`thinned`, with the deviation that
-        gives as many.
+        gives as many, and triangles of that ``quality`` at least.
 
         A mesh stays what it is topologically, its borders stay, and triangles stay well shaped: where that does not
         allow so few faces, there are more, with a warning.
@@ -199,14 +199,14 @@ class Mesh:
         low, high, best = _FINEST * size, _COARSEST * size, self
         for _ in range(_HALVINGS):  # of the logarithm of the deviation
             middle = float(np.sqrt(low * high))
-            tried = self.thinned(middle)
+            tried = self.thinned(middle, quality=quality)
             enough = len(tried.faces) <= faces
             low, high = (low, middle) if enough else (middle, high)
             fewer = len(tried.faces) < len(best.faces)
             if fewer if len(best.faces) > faces else enough and not fewer:
                 best = tried
         while len(best.faces) > faces:
-            tried = best.thinned(_COARSEST * size)
+            tried = best.thinned(_COARSEST * size, quality=quality)
             if len(tried.faces) > (1.0 - _WORTH) * len(best.faces):
                 warn_user(
                     f"the mesh has {len(best.faces)} faces, not {faces}: with fewer its topology, its borders or the "

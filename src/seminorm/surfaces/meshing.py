@@ -149,8 +149,7 @@ class SurfaceMesher:
     def _thinned(self, mesh: Mesh) -> Mesh:
         if self.deviation == 0:
             return mesh
-        quality = _THINNED_QUALITY if self.plan.method == "quality" else QUALITY
-        return mesh.thinned(self.deviation, self.longest, quality)
+        return mesh.thinned(self.deviation, self.longest, least_quality(self.plan.method))
 
     def _sharpened(self, mesh: Mesh) -> Mesh:
         """The mesh with its creases, if there are some; its vertices there have normals, and are final."""
@@ -186,6 +185,11 @@ class SurfaceMesher:
             return trimmed(mesh, distance, limit)
         density = smoothed(data.density(mesh.vertices), mesh.faces, SMOOTHING)
         return trimmed(mesh, distance, limit, density < np.quantile(density, quantile))
+
+
+def least_quality(method: str) -> float:
+    """Of the triangles that thinning leaves."""
+    return _THINNED_QUALITY if method == "quality" else QUALITY
 
 
 class _BlockSampler:

@@ -25,7 +25,7 @@ from ..shapes.implicit import Implicit
 from ..shapes.mesh import Mesh
 from .boundaries import BORDER, box_around
 from .carried import Carried, carry
-from .meshing import MeshPlan, SurfaceMesher
+from .meshing import MeshPlan, SurfaceMesher, least_quality
 from .uncertainty import FitModel, place_deviation
 
 
@@ -243,7 +243,7 @@ class Surface(Implicit):
             verbose,
         )
         mesh = SurfaceMesher(self, plan, carries=bool(names or self._attached.keys() - {SCAN})).mesh()
-        mesh = mesh if target_faces is None else mesh.simplified(target_faces)
+        mesh = mesh if target_faces is None else mesh.simplified(target_faces, least_quality(method))
         columns = {name: self.attribute(name, mesh.vertices) for name in self._attached if name not in names}
         columns.update((name, self._measured(name, mesh.vertices)) for name in names)
         return Mesh(mesh.vertices, mesh.faces, mesh.normals, columns) if columns else mesh
