@@ -55,7 +55,7 @@ class FieldSmoother(FunctionRegressor):
         k^2 |f|_1^2 + |f|_2^2, "matern" has the symbol (k^2 + omega^2)^2 for f minus the mean of the values; k is
         chosen together with alpha by restricted likelihood. "auto" is tension, or the order 1 or 2 that it comes close
         to, unless the thin plate is clearly better on held-out blocks. It is the thin plate (order 2) if alpha is a
-        number, and where there is too little to choose from. None is the thin plate.
+        number, in three dimensions and more, and where there is too little to choose from. None is the thin plate.
     order : int, optional
         The same as ``operator=derivatives(order)``, the single semi-norm of derivatives of order 1, 2 or 3: polynomials
         of a degree below it are free.

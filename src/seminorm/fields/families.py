@@ -15,6 +15,7 @@ from .windows import windows_of
 
 FAMILIES = ("auto", "tension", "matern")
 FEW, MOST_DIMENSIONS = 30, 3  # values, fewer of which say too little; and coordinates
+AUTO_DIMENSIONS = 2  # beyond which the choice takes too long to be made unasked: factors of windows are nearly dense
 _FIRST, _THEN = (0.7, 16), (0.35, 14)  # step and evaluations: for one window, for all
 _STIFF, _LONG = 4.0, 0.3  # of a cell and of a window: what is order 1, and what is order 2
 _START = (

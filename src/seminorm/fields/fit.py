@@ -12,7 +12,7 @@ from .._base.warnings import warn_user
 from ..bases.box import GridBox
 from ..bases.bsplines import check_order
 from ..solvers.linear.conjugate_gradients import Outcome
-from .families import FEW, MOST_DIMENSIONS, Choice, choose
+from .families import AUTO_DIMENSIONS, FEW, MOST_DIMENSIONS, Choice, choose
 from .field import Field
 from .levels import LevelProblem, fit_coarse_to_fine
 from .limits import DEEPEST
@@ -238,7 +238,7 @@ def _by_likelihood(summary: Summary, settings: Settings, box: GridBox) -> Settin
     if settings.family is None and not (settings.chosen and settings.criterion == "reml"):
         return replace(settings, criterion=by_default)
     values = values_of(summary.sample(summary.n_sample), settings.scale) if summary.n_sample else None
-    reason = _too_little(values)
+    reason = _too_little(values, settings.family)
     if values is None or reason:
         choice = Choice(settings.roughness, np.nan, {}, {"reason": reason})
         return replace(settings, criterion=by_default, choice=choice)
@@ -277,13 +277,15 @@ def _unless_vetoed(summary: Summary, settings: Settings) -> Settings:
     return replace(settings, choice=replace(choice, details=details))
 
 
-def _too_little(values: tuple[np.ndarray, ...] | None) -> str:
-    """Why there is nothing to choose from, if so."""
+def _too_little(values: tuple[np.ndarray, ...] | None, family: str | None) -> str:
+    """Why there is nothing to choose from, or why one has to ask for it, if so."""
     if values is None or len(np.unique(values[1])) < FEW:
         return f"there are fewer than {FEW} different values"
     X = values[0]
     if X.shape[1] > MOST_DIMENSIONS:
         return f"windows have at most {MOST_DIMENSIONS} dimensions"
+    if X.shape[1] > AUTO_DIMENSIONS and family == "auto":
+        return "in three dimensions the choice takes long: operator='tension' makes it"
     return "all points coincide" if not np.ptp(X, axis=0).any() else ""
 
 
