@@ -82,15 +82,15 @@ def folder_of_scans() -> Path | None:
     return points if data and points.is_dir() else None
 
 
-def raw_scans(folder: Path) -> Iterator[RawScan]:
-    """All sets of points of a folder; a file may hold several, ``points_1000`` and so on."""
+def raw_scans(folder: Path, largest: bool = False) -> Iterator[RawScan]:
+    """The sets of points of a folder; of a file with several, ``points_1000`` and so on, all or only the largest."""
     for path in sorted(folder.glob("*.npz")):
         with np.load(path) as content:
-            for key in content:
-                if key != "points" and not key.startswith("points_"):
-                    continue
-                normals = content["normals"].astype(float) if "normals" in content and key == "points" else None
-                yield RawScan(path.stem + key.removeprefix("points"), PointCloud(content[key].astype(float), normals))
+            sets = {key: content[key] for key in content if key == "points" or key.startswith("points_")}
+            normals = {"points": content["normals"].astype(float)} if "normals" in content else {}
+        for key in [max(sets, key=lambda name: len(sets[name]))] if largest else sets:
+            cloud = PointCloud(sets[key].astype(float), normals.get(key))
+            yield RawScan(path.stem + key.removeprefix("points"), cloud)
 
 
 def reconstructed(scan: RawScan) -> Result:
@@ -166,7 +166,7 @@ def _camera(cloud: PointCloud, name: str) -> Camera:
 def main(argv: list[str] | None = None) -> int:
     """Build the page of all scans as they are; without the data say so."""
     parser = argparse.ArgumentParser(description="Reconstruct raw scans with defaults only, and show them on a page.")
-    parser.add_argument("--output", metavar="FOLDER", default="scans", help="default: %(default)s")
+    parser.add_argument("--output", metavar="FOLDER", default="demo/scans", help="default: %(default)s")
     parser.add_argument(
         "--only", nargs="+", metavar="NAME", default=[""], help="scans whose names contain one of these"
     )

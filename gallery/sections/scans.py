@@ -9,7 +9,7 @@ from seminorm.files import write_page
 from ..page import Code, Paragraph, Picture, Section, Table, Viewer
 from ..raw_scans import folder_of_scans, raw_scans, reconstructed, sheet, table, what_was_said
 
-_MOST = 5000  # points that the page takes of a scan
+_MOST = 3000  # points that the page takes of a scan
 _TURNED = "bunny_range_scans_registered"
 
 
@@ -18,12 +18,13 @@ def section(folder: Path) -> Section | None:
     points = folder_of_scans()
     if points is None:
         return None
-    results = [reconstructed(scan.thinned(_MOST)) for scan in raw_scans(points)]
+    results = [reconstructed(scan.thinned(_MOST)) for scan in raw_scans(points, largest=True)]
     intro = (
         "Real scans and the test sets of others, with nothing but defaults: normals where the file has them, else "
         "points alone. Range maps show one side of a thing, and their meshes end where the data end; scans from all "
         f"sides become closed. Scans of more than {_MOST} points were thinned to that many, at random, to keep this "
-        "page quick; `python -m gallery.raw_scans` makes the same sheet of all points."
+        "page quick, and of files with several sets only the largest is here; `python -m gallery.raw_scans` makes the "
+        "same sheet of all sets and all of their points."
     )
     caption = (
         "Each time, left: the points, those that face the camera where normals are given. Right: the mesh. Larger "

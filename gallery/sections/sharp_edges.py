@@ -66,7 +66,7 @@ def _part(rng: np.random.Generator) -> PointCloud:
 
 def _evenly(shape: Implicit, rng: np.random.Generator) -> PointCloud:
     """Points of a thin skin below the surface of a shape, moved onto it."""
-    places = rng.uniform(-_HALF, _HALF, (60 * _POINTS, 3))
+    places = rng.uniform(-_HALF, _HALF, (30 * _POINTS, 3))
     depth = shape(places)
     skin = places[(depth < 0) & (depth > -_SKIN)]
     normals = shape.gradient(skin)
