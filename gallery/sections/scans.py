@@ -22,9 +22,9 @@ def section(folder: Path) -> Section | None:
     intro = (
         "Real scans and the test sets of others, with nothing but defaults: normals where the file has them, else "
         "points alone. Range maps show one side of a thing, and their meshes end where the data end; scans from all "
-        f"sides become closed. Scans of more than {_MOST} points were thinned to that many, at random, to keep this "
-        "page quick, and of files with several sets only the largest is here; `python -m gallery.raw_scans` makes the "
-        "same sheet of all sets and all of their points."
+        f"sides become closed (the teapot's spout has an open mouth). Scans of more than {_MOST} "
+        "points were thinned to that many, at random, to keep this page quick, and of files with several sets only the "
+        "largest is here; `python -m gallery.raw_scans` makes the same sheet of all sets and all of their points."
     )
     caption = (
         "Each time, left: the points, those that face the camera where normals are given. Right: the mesh. Larger "
