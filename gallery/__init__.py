@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
@@ -57,12 +58,15 @@ def _build(builders: Sequence[Callable[[Path], Section | None]], workshop: Path,
     sections = []
     with tqdm(builders, unit="section", disable=not verbose) as bar:
         for build in bar:
-            bar.set_description(build.__module__.rpartition(".")[2].replace("_", " "))
+            name = build.__module__.rpartition(".")[2].replace("_", " ")
+            bar.set_description(name)
             with (
                 look(),
                 threadpool_limits(1, user_api="blas"),
             ):  # for such small matrices threads cost more than they bring
                 sections.append(build(workshop))
+            if sections[-1] is None and verbose:
+                bar.write(f"gallery: {name} left out, SEMINORM_DATA names no folder with its data", file=sys.stderr)
     return [section for section in sections if section is not None]
 
 

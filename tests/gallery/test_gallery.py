@@ -14,9 +14,11 @@ import numpy as np
 import pytest
 
 import gallery
+from gallery import raw_scans
 from gallery.__main__ import main as build_page
 from gallery.page import Code, Paragraph, Picture, Section, Table, Viewer, number, page
 from gallery.sections import SECTIONS
+from gallery.sections.scans import section as scans_section
 
 pytestmark = pytest.mark.slow
 VOID = {"meta", "img", "br", "link"}
@@ -236,3 +238,48 @@ def test_code_is_the_source_of_what_ran():
 
 def test_numbers_are_short():
     assert [number(value) for value in (0.0123456, 1.0, 1234.5, 2e-13)] == ["0.0123", "1", "1.23e+03", "2e-13"]
+
+
+@pytest.fixture
+def scans(tmp_path, monkeypatch):
+    """A folder of data with a whole ball (two sets), and the lower half of one with normals, one of which is none."""
+    folder = tmp_path / "data" / "surfaces" / "points"
+    folder.mkdir(parents=True)
+    ball = np.random.default_rng(0).standard_normal((1500, 3))
+    ball /= np.linalg.norm(ball, axis=1, keepdims=True)
+    np.savez(folder / "ball.npz", points_500=ball[:500], points_1500=ball)
+    half = ball[ball[:, 2] < 0]
+    normals = half.copy()
+    normals[0] = np.nan
+    np.savez(folder / "half.npz", points=half, normals=normals)
+    monkeypatch.setenv("SEMINORM_DATA", str(tmp_path / "data"))
+    return folder
+
+
+def test_raw_scans_are_reconstructed_with_defaults_and_shown(scans, tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    assert [scan.name for scan in raw_scans.raw_scans(scans, largest=True)] == ["ball_1500", "half"]
+    assert raw_scans.main(["--output", str(tmp_path / "page")]) == 0
+    text = (tmp_path / "page" / "index.html").read_text(encoding="utf-8")
+    (ball,), (small,), (half,) = (cells(text, name, 6) for name in ("ball_1500", "ball_500", "half"))
+    assert ball[:3] == ["1500", "estimated", "closed, genus 0"] and small[:3] == ["500", "estimated", "closed, genus 0"]
+    assert half[1:3] == ["given", "open"] and "2 of 3 times nothing" in text and "1 whose normal is zero" in text
+    assert [image["src"] for image in Outline(text).images] == ["raw-scans.png"]
+    assert "The page is" in capsys.readouterr().out
+
+
+def test_thinned_scans_keep_points_and_normals_together(scans):
+    half = list(raw_scans.raw_scans(scans))[-1]
+    few = half.thinned(100)
+    valid = np.isfinite(few.cloud.normals).all(axis=1)
+    assert len(few.cloud) == 100 and half.thinned(10_000) is half
+    assert np.allclose(few.cloud.points[valid], few.cloud.normals[valid])
+
+
+def test_without_scans_the_gallery_says_so(monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("SEMINORM_DATA", str(tmp_path / "nowhere"))
+    assert raw_scans.main(["--output", str(tmp_path / "page")]) == 0
+    assert capsys.readouterr().out.startswith("Skipped: ") and list(tmp_path.iterdir()) == []
+    monkeypatch.setattr(gallery, "SECTIONS", [tiny, scans_section])
+    gallery.run(tmp_path / "page")
+    assert "scans left out" in capsys.readouterr().err
