@@ -73,7 +73,7 @@ class ReadyPoints:
         )
         if sum(dropped.values()):
             warn_user(
-                f"{sum(dropped.values())} of {len(cloud)} points were left out: {dropped['coordinates']} with NaN or "
+                f"{sum(dropped.values())} of {len(given)} points were left out: {dropped['coordinates']} with NaN or "
                 f"infinity in the coordinates, {dropped['normals']} whose normal is zero or not finite."
             )
         attributes = dict(valid.attributes)
