@@ -1,5 +1,7 @@
 """Surfaces from oriented points: exactness, convergence, invariances, choices, bad input."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.spatial import cKDTree
@@ -134,12 +136,21 @@ def test_confidence_and_lengths_of_normals():
     points, normals = sphere(1500)
     wrong = np.arange(1500) % 5 == 0
     shifted = np.where(wrong[:, None], 1.2 * points, points)
-    plain = error(reconstruct(shifted, normals, smoothness=0.02, tolerance=0.05).mesh(), SPHERE)
-    options = {"smoothness": 0.02, "tolerance": 0.05}
+    options = {"smoothness": 0.02, "tolerance": 0.05, "outliers": "keep"}
+    plain = error(reconstruct(shifted, normals, **options).mesh(), SPHERE)
     trusted = reconstruct(shifted, normals, confidence=np.where(wrong, 1e-6, 1.0), **options)
     assert error(trusted.mesh(), SPHERE) < 0.2 * plain
     by_length = reconstruct(shifted, np.where(wrong[:, None], 1e-6, 1.0) * normals, confidence="normals", **options)
     np.testing.assert_allclose(by_length(points), trusted(points), atol=1e-5)
+
+
+def test_normals_that_are_no_normals_get_a_warning(rng):
+    points, normals = sphere(500)
+    with pytest.warns(UserWarning, match="leave the normals out"):
+        reconstruct(points, rng.standard_normal((500, 3)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        reconstruct(points, normals)
 
 
 @pytest.mark.slow

@@ -19,6 +19,7 @@ from .selection import Trial
 from .surface import Surface
 from .uncertainty import FitModel
 
+_STRANGE = 0.75  # mean of one minus the cosine of held-out normals
 _ROUNDS = 3  # of fits with their own normals, where these were estimated
 _EXACT = 0.4  # smoothness over tolerance: 0.25 at first (order 3), more where trials found the points exact
 
@@ -134,6 +135,7 @@ def reconstruct(
     wanted |= {"depth": depth, "resolution": resolution, "estimated": estimated, "verbose": verbose}
     solver: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "memory_limit": memory_limit}
     fit, trials = _chosen_fit(oriented, order, wanted, solver, clock)
+    _warn_of_angles(trials, estimated)
     # where points count for more than their normals, estimated normals can be improved by the fit
     exact = fit.model.smoothness > _EXACT * fit.model.tolerance
     if estimated and exact and len(ready.points) <= LARGE:
@@ -251,6 +253,17 @@ def _chosen_fit(
                     raise
                 warn_user(f"{error} The surface stays at depth {model.depth - 1}.")
                 model = model.on_level(model.depth - 1)
+
+
+def _warn_of_angles(trials: list[Trial], estimated: bool) -> None:
+    """Warn if the best of the trials does not know the normals of points that were held out."""
+    angle = min(trials, key=lambda trial: trial.score).angle if trials else 0.0
+    if angle > _STRANGE:
+        advice = "the points lie on no surface that one could see" if estimated else "leave the normals out"
+        warn_user(
+            f"normals of points that were held out are not those of the surface (mean cosine {1.0 - angle:.2f}): they "
+            f"are wrong, or noise hides the surface; {advice}."
+        )
 
 
 def _order(order: int | str, second: bool) -> int:
