@@ -157,7 +157,18 @@ def test_options_of_the_field_reach_the_estimator(samples, tmp_path):
     with np.load(tmp_path / "grid.npz") as grid:
         np.testing.assert_allclose(grid["value"], expected(model)[1], rtol=1e-12)
     assert (
-        run(tmp_path / "points.npy", "-o", tmp_path / "held.npz", "--criterion", "holdout", "--depth", "2", "--quiet")
+        run(
+            tmp_path / "points.npy",
+            "-o",
+            tmp_path / "held.npz",
+            "--criterion",
+            "holdout",
+            "--order",
+            "2",
+            "--depth",
+            "2",
+            "--quiet",
+        )
         == 0
     )
     model = smoother(samples, alpha="auto", criterion="holdout", depth=2)

@@ -14,6 +14,10 @@ from .reporting import listed, shown
 
 HELP = "smooth scattered points of one to four coordinates, and write the result on a regular grid"
 _MOST_COORDINATES = 4
+_CRITERIA = ("auto", "reml", "robust_gcv", "gcv", "holdout")
+_OPERATORS = ("auto", "tension", "matern", "none")
+_NEGLIGIBLE = 0.1
+_LOSSES, _ROBUST = ("squared", "huber", "student_t"), "student_t"
 _TABLES = (".csv", ".tsv", ".txt", ".npy", ".npz")  # what standard input may be
 
 
@@ -39,11 +43,15 @@ def add_arguments(parser: Parser) -> None:
     add("--std", action="store_true", help="write the standard deviation of the field, too (VALUE_std)")
     add = parser.add_argument_group("field (see the documentation of seminorm.FieldSmoother)").add_argument
     add("--alpha", type=number_or_word, default="auto", help="smoothing: a number or auto (default: auto)")
-    criteria = ("robust_gcv", "gcv", "holdout")
-    criterion_help = f"how auto chooses alpha: {listed(criteria)} (default: {criteria[0]})"
-    add("--criterion", choices=criteria, default=criteria[0], metavar="NAME", help=criterion_help)
-    order_help = "order of the derivatives that measure roughness (default: 2)"
-    add("--order", type=int, choices=(1, 2, 3), default=2, help=order_help)
+    criterion_help = f"how auto chooses alpha: {listed(_CRITERIA)} (default: {_CRITERIA[0]})"
+    add("--criterion", choices=_CRITERIA, default=_CRITERIA[0], metavar="NAME", help=criterion_help)
+    operator_help = f"what is smooth: {listed(_OPERATORS)}, the thin plate (default: {_OPERATORS[0]})"
+    add("--operator", choices=_OPERATORS, default=_OPERATORS[0], metavar="NAME", help=operator_help)
+    order_help = "only derivatives of this order, 1, 2 or 3, measure roughness (default: see --operator)"
+    add("--order", type=int, choices=(1, 2, 3), help=order_help)
+    loss_help = f"of the values: {listed(_LOSSES)} (default: {_LOSSES[0]})"
+    add("--loss", choices=_LOSSES, metavar="NAME", help=loss_help)
+    add("--robust", action="store_true", help=f"outliers shall not count: the same as --loss {_ROBUST}")
     add("--depth", type=number_or_word, default="auto", help="2**DEPTH cells along the longest side (default: auto)")
     add("--scale", type=numbers, metavar="S[,S...]", help="what coordinates are divided by, one or one per axis")
     margin_help = "of the box around the points, relative to them (default: 2, in four dimensions 1)"
@@ -67,13 +75,15 @@ def run(arguments: argparse.Namespace) -> int:
     values = read_observations(table, roles, arguments.skip_missing, verbose=not arguments.quiet)
     print(f"{shown(table.path)}: {len(values)} points, {roles.describe(table)}")
     wanted = {name: getattr(arguments, name) for name in ("alpha", "criterion", "order", "depth", "margin")}
+    wanted["loss"] = arguments.loss or (_ROBUST if arguments.robust else _LOSSES[0])
+    wanted["operator"] = None if arguments.operator == "none" else arguments.operator
     smoother = FieldSmoother(**wanted, scale=1.0 if scale is None else scale, verbose=not arguments.quiet)
     smoother.fit(values[:, :d], values[:, d], sample_weight=None if roles.weight is None else values[:, d + 1])
     print(_summary(smoother))
     if arguments.field is not None:
         print(f"{smoother.function_.save(arguments.field)}: the field")
     grid = _grid(smoother, spacing, bounds, roles.names(table), arguments.std)
-    write_grid(arguments.output, grid, {"alpha": smoother.alpha_, "order": smoother.order})
+    write_grid(arguments.output, grid, _notes(smoother))
     size = " x ".join(str(len(axis)) for axis in grid.axes.values())
     print(f"{shown(arguments.output)}: {' and '.join(grid.values)} at {size} points")
     return 0
@@ -110,7 +120,28 @@ def _one_each(option: str, numbers: list[float] | None, d: int) -> list[float] |
 def _summary(smoother) -> str:
     chosen, noise = " (chosen)" if isinstance(smoother.alpha, str) else "", f"noise {smoother.noise_variance_**0.5:.4g}"
     field = smoother.function_
-    return f"alpha {smoother.alpha_:.4g}{chosen}, depth {field.depth}, {field.n_coef} coefficients, {noise}"
+    lines = [f"alpha {smoother.alpha_:.4g}{chosen}, depth {field.depth}, {field.n_coef} coefficients, {noise}"]
+    if chosen:
+        details, how = smoother.details_, f"by {smoother.criterion_}"
+        length = f", a plate within {details['length']:.4g} and a membrane beyond" if "length" in details else ""
+        reason = f": {details['reason']}" if "reason" in details else ""
+        lines.append(f"{field.roughness}{length}, {how}{reason}")
+    if smoother.loss != "squared":
+        few = int((smoother.weights_ < _NEGLIGIBLE).sum())
+        lines.append(
+            f"loss {smoother.loss}: {few} of {len(smoother.weights_)} values have less than a tenth of their weight"
+        )
+    return "\n".join(lines)
+
+
+def _notes(smoother) -> dict[str, float | str]:
+    """What a grid file says of how it came about."""
+    return {
+        "alpha": smoother.alpha_,
+        "energy": str(smoother.function_.roughness),
+        "criterion": smoother.criterion_,
+        "loss": smoother.loss,
+    }
 
 
 def _grid(smoother, spacing, bounds, names: tuple[list[str], str], std: bool) -> Grid:
