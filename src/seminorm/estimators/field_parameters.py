@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..fields.families import FAMILIES
+from ..fields.robust import NEEDS
 from ..fields.roughness import THIN_PLATE, Roughness
+from ..losses import loss_named
 from ..operators import Operator
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ def check_parameters(smoother: FieldSmoother) -> None:
         raise ValueError(f"criterion must be one of {', '.join(map(repr, _CRITERIA))}, got {smoother.criterion!r}.")
     if smoother.order not in (None, 1, 2, 3):
         raise ValueError(f"order must be 1, 2, 3 or None, got {smoother.order!r}.")
+    loss_named(smoother.loss, needs=NEEDS)
     _check_operator(smoother)
     if smoother.degree not in (None, 2, 3):
         raise ValueError(f"degree must be 2 or 3, got {smoother.degree!r}.")

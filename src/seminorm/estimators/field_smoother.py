@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from math import prod
 from pathlib import Path
@@ -10,21 +10,23 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 from tqdm import tqdm
 
-from .._base.spacing import repetitions
 from .._base.warnings import warn_user
 from ..fields.field import Field
 from ..fields.fit import Fit, Settings, fit_levels
 from ..fields.posterior import Posterior
+from ..fields.robust import NEEDS, fit_robust
 from ..fields.sources import CHUNK_POINTS, Source, is_chunk
 from ..fields.tree import Tree
 from ..functions.functionals import Functional, ObservedFunctionals
 from ..functions.grids import regular_axes, sample_on_grid
+from ..losses import loss_named
 from ..operators import Operator
 from ..operators.operator import Multiplier
 from .base import FunctionRegressor
+from .field_input import check_readable, existing, floats, validated, without_repetitions, without_unused
 from .field_parameters import check_parameters, energy_of
 from .observations import functional_shape, observed_functionals
 
@@ -59,6 +61,10 @@ class FieldSmoother(FunctionRegressor):
     order : int, optional
         The same as ``operator=derivatives(order)``, the single semi-norm of derivatives of order 1, 2 or 3: polynomials
         of a degree below it are free.
+    loss : {"squared", "huber", "student_t"}
+        Of the values. "huber" bounds the influence of outliers, "student_t" takes it away from gross ones; both are
+        minimised by reweighting, with a threshold that belongs to the median absolute residual. Gradients and
+        functionals keep the squared loss.
     degree : int, optional
         Of the B-splines: 2 or 3, at least the highest order. Left out, 2, or 3 for order 3.
     depth : int or "auto"
@@ -93,6 +99,8 @@ class FieldSmoother(FunctionRegressor):
         The criterion that chose alpha.
     operator_ : Operator
         What alpha multiplies, in coordinates divided by ``scale``.
+    weights_ : array (n,)
+        With a robust loss: what it multiplies the weights of the values by, small for outliers.
     details_ : dict
         How the operator was chosen: ``length`` 1 / k of tension, the number of points in the ``windows`` and the
         ``spacing`` of their cells, squared errors on ``held_out`` blocks, and the ``reason`` why something else was
@@ -137,6 +145,7 @@ class FieldSmoother(FunctionRegressor):
     alpha_: float
     criterion_: str
     operator_: Operator
+    weights_: np.ndarray
     details_: dict[str, Any]
     alpha_path_: dict[str, np.ndarray]
     complete_: bool
@@ -155,6 +164,7 @@ class FieldSmoother(FunctionRegressor):
         criterion: str = "auto",
         operator: Operator | str | None = "auto",
         order: int | None = None,
+        loss: str = "squared",
         degree: int | None = None,
         depth: int | str = "auto",
         scale: ArrayLike = 1.0,
@@ -167,7 +177,7 @@ class FieldSmoother(FunctionRegressor):
         callback: Callable[[Fit], object] | None = None,
     ):
         self.alpha, self.criterion, self.operator, self.order = alpha, criterion, operator, order
-        self.degree, self.depth = degree, depth
+        self.loss, self.degree, self.depth = loss, degree, depth
         self.scale, self.margin, self.tol, self.max_iter, self.memory_limit = scale, margin, tol, max_iter, memory_limit
         self.std_samples, self.verbose, self.callback = std_samples, verbose, callback
 
@@ -202,10 +212,11 @@ class FieldSmoother(FunctionRegressor):
         """
         source = self._source(X, y, sample_weight, gradients, gradient_weight, functionals)
         settings = self._settings()
-        self.__dict__.pop("function_", None)  # what fails now must not leave the field of other data
+        for name in ("function_", "weights_"):  # what fails now must not leave the field of other data
+            self.__dict__.pop(name, None)
         with tqdm(desc="reading", unit="pass", disable=not self.verbose) as bar:
             try:
-                for fit in fit_levels(source, settings, partial(_describe, bar)):
+                for fit in self._levels(source, settings, partial(_describe, bar)):
                     self._keep(fit)
                     bar.set_postfix_str(f"alpha {fit.alpha:.3g}", refresh=False)
                     bar.update()
@@ -302,6 +313,11 @@ class FieldSmoother(FunctionRegressor):
             memory_limit=self.memory_limit,
         )
 
+    def _levels(self, source: Source, settings: Settings, begin: Callable[[Tree], object]) -> Iterator[Fit]:
+        if self.loss == "squared":
+            return fit_levels(source, settings, begin)
+        return fit_robust(source, settings, loss_named(self.loss, needs=NEEDS), begin)
+
     def _source(self, X, y, sample_weight, gradients, gradient_weight, functionals) -> Source:
         if X is None and functionals is not None:
             if not (y is None and sample_weight is None and gradients is None):
@@ -314,7 +330,7 @@ class FieldSmoother(FunctionRegressor):
         return source.with_functionals(_field_functionals(functionals, getattr(self, "n_features_in_", None)))
 
     def _points_source(self, X, y, sample_weight, gradients, gradient_weight) -> Source:
-        _check_readable(X)
+        check_readable(X)
         self.__dict__.pop("n_features_in_", None)  # of other data
         chunked = callable(X) or isinstance(X, Source) or hasattr(X, "dask")
         if not chunked and not (isinstance(X, (list, tuple)) and len(X) and is_chunk(X[0])):
@@ -323,10 +339,10 @@ class FieldSmoother(FunctionRegressor):
                     "FieldSmoother requires y to be passed, but the target y is None and there are no gradients: "
                     "give at least one of them."
                 )
-            sample_weight, gradients, gradient_weight = map(_floats, (sample_weight, gradients, gradient_weight))
-            X, y = _validated(self, X, _without_unused(y, sample_weight))
-            if gradients is None and not isinstance(X, np.memmap):
-                X, y, sample_weight = _without_repetitions(X, y, sample_weight)
+            sample_weight, gradients, gradient_weight = map(floats, (sample_weight, gradients, gradient_weight))
+            X, y = validated(self, X, without_unused(y, sample_weight))
+            if gradients is None and not isinstance(X, np.memmap) and self.loss == "squared":
+                X, y, sample_weight = without_repetitions(X, y, sample_weight)
         elif y is not None and not hasattr(X, "dask"):
             raise ValueError("y must not be given beside chunks: each chunk of X has its own.")
         elif hasattr(X, "shape"):
@@ -335,7 +351,7 @@ class FieldSmoother(FunctionRegressor):
         if self.memory_limit is not None:
             points = int(min(max(self.memory_limit / 16 / 200, 2**12), CHUNK_POINTS))
         if callable(X):
-            return Source.of(lambda: map(_existing, X()))
+            return Source.of(lambda: map(existing, X()))
         return Source.of(X, y, sample_weight, gradients, gradient_weight, chunk_points=points)
 
     def _keep(self, fit: Fit) -> None:
@@ -355,6 +371,8 @@ class FieldSmoother(FunctionRegressor):
             _posterior=posterior,
             _drawn=None,
         )
+        if fit.factors is not None:
+            self.weights_ = fit.factors
 
     def _std(self, X: np.ndarray, exact: bool | None = None) -> np.ndarray:
         if self._posterior is None:
@@ -415,79 +433,8 @@ def _path(fit: Fit) -> dict[str, np.ndarray]:
     return {name: np.array(values, dtype=float) for name, values in path.items() if None not in values}
 
 
-def _without_repetitions(X: np.ndarray, y: np.ndarray, weights: Any) -> tuple[np.ndarray, np.ndarray, Any]:
-    """Copies of an observation as one with the sum of their weights, and nothing of weight zero: copies do not tell of
-    the noise, and a criterion that takes them for independent would interpolate."""
-    if np.ndim(weights) == 1 and not (len(weights) == len(X) and np.isfinite(weights).all()):
-        return X, y, weights  # what is wrong with them is said elsewhere
-    if not (np.isfinite(X).all() and np.isfinite(y).all()):
-        return X, y, weights
-    if np.ndim(weights) == 1 and (weights == 0.0).any() and weights.any():
-        kept = np.flatnonzero(weights)
-        X, y, weights = X[kept], y[kept], weights[kept]
-    found = repetitions(X, y)
-    if found is None:
-        return X, y, weights
-    first, group = found
-    each = np.ones(len(X)) if weights is None else np.broadcast_to(weights, len(X))
-    return X[first], y[first], np.bincount(group, each)
-
-
 def _in_the_box(X: np.ndarray, field: Field) -> np.ndarray:
     """Points of the box, up to rounding."""
     box = field.tree.box
     cells = box.coordinates(X)
     return np.all((cells >= -_HAIR) & (cells <= box.cells + _HAIR), axis=1)
-
-
-def _check_readable(X: Any) -> None:
-    """Refuse what holds nothing, cannot be read twice, or names files that are not there."""
-    if isinstance(X, (list, tuple)) and len(X) == 0:
-        raise ValueError(
-            f"X is an empty {type(X).__name__}: give points, or chunks or files of points. If it is a list of files, "
-            "check the folder and the pattern."
-        )
-    if hasattr(X, "__next__"):
-        raise ValueError(
-            f"X is a {type(X).__name__}, which can be read once, and observations are read several times: give a list "
-            "of chunks, or a function that returns a fresh iterator each time it is called."
-        )
-    if isinstance(X, (list, tuple)) and is_chunk(X[0]):
-        for number, chunk in enumerate(X):
-            _existing(chunk, f", item {number} of {len(X)} of X")
-
-
-def _existing(chunk: Any, where: str = "") -> Any:
-    """The chunk itself; the path of a file must be that of a file."""
-    if (isinstance(chunk, str) or hasattr(chunk, "__fspath__")) and not Path(chunk).is_file():
-        state = "is a folder" if Path(chunk).is_dir() else "does not exist"
-        raise FileNotFoundError(f"the chunk file {chunk}{where} {state}: give paths of npz files.")
-    return chunk
-
-
-def _floats(values: Any) -> np.ndarray | None:
-    return None if values is None else np.asarray(values, dtype=np.float64)
-
-
-def _without_unused(y: Any, sample_weight: np.ndarray | None) -> Any:
-    """Values of weight 0 may be anything, NaN too: 0 stands for them."""
-    if y is None or sample_weight is None or not (sample_weight == 0.0).any():
-        return y
-    y = np.asarray(y, dtype=np.float64)
-    return np.where(sample_weight == 0.0, 0.0, y) if y.shape == sample_weight.shape else y
-
-
-def _validated(smoother: FieldSmoother, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray | None]:
-    """Arrays of an ordinary call; a memory-mapped X is checked chunk by chunk later."""
-    if isinstance(X, np.memmap):
-        smoother.n_features_in_ = X.shape[1]
-        return X, y
-    if y is None:
-        X = validate_data(smoother, X, dtype=np.float64)
-    else:
-        X, y = validate_data(smoother, X, y, dtype=np.float64, y_numeric=True)
-    if X.shape[1] > 4:
-        raise ValueError(
-            f"X has {X.shape[1]} features, and fields have one to four coordinates: use seminorm.Smoother for more."
-        )
-    return X, y
