@@ -140,7 +140,7 @@ def test_chunk_files_of_the_estimator_know_their_roles(samples, tmp_path, capsys
 
 def test_spacing_and_bounds(samples, tmp_path):
     np.save(tmp_path / "points.npy", samples[:, :3])
-    options = ("--spacing", "0.5,0.25", "--bounds", "-1,1,-.5,0.5")
+    options = ("--spacing", "0.5,0.25", "--bounds", "-1,1,-.5,0.5", "--mask-distance", "none")
     assert run(tmp_path / "points.npy", "-o", tmp_path / "grid.npz", *options, *FAST) == 0
     with np.load(tmp_path / "grid.npz") as grid:
         np.testing.assert_allclose(grid["x0"], [-1, -0.5, 0, 0.5, 1])
@@ -235,7 +235,8 @@ def test_the_spacing_left_out_knows_the_scale(samples, tmp_path):
 def test_netcdf_has_the_last_coordinate_first(samples, tmp_path):
     xarray = pytest.importorskip("xarray")
     (tmp_path / "points.csv").write_text(text_of(samples[:, :3], ",", "lon,lat,speed m/s"))
-    assert run(tmp_path / "points.csv", "-o", tmp_path / "grid.nc", "--std", "--spacing", "0.4", *FAST) == 0
+    options = ("--std", "--spacing", "0.4", "--scale", "1", *FAST)
+    assert run(tmp_path / "points.csv", "-o", tmp_path / "grid.nc", *options) == 0
     with xarray.open_dataset(tmp_path / "grid.nc") as grid:
         assert list(grid.data_vars) == ["speed m_s", "speed m_s_std"]
         assert grid["speed m_s"].dims == ("lat", "lon") and grid.attrs["alpha"] == 0.01

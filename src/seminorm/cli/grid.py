@@ -1,24 +1,24 @@
 """``seminorm grid``: scattered points in a file, a smooth grid out."""
 
 import argparse
-import re
+import math
 from pathlib import Path
-from typing import NamedTuple
 
 from .._base.formats import all_formats
-from ..files.grids import RESERVED_NAMES, Grid, std_name, write_grid
-from .options import add_input, add_output, number_or_word, numbers, words
+from ..files.grids import Grid, std_name, write_grid
+from .columns import Roles, choose_columns, read_observations
+from .options import add_input, add_output, distance, number_or_word, numbers, words
 from .parsing import Parser
 from .paths import GRID_SUFFIXES, check_different, check_one, check_output, check_there
 from .reporting import listed, shown
 
 HELP = "smooth scattered points of one to four coordinates, and write the result on a regular grid"
-_MOST_COORDINATES = 4
 _CRITERIA = ("auto", "reml", "robust_gcv", "gcv", "holdout")
 _OPERATORS = ("auto", "tension", "matern", "none")
 _NEGLIGIBLE = 0.1
+_POLAR = 0.02  # cosine of a latitude so near to a pole that its coordinates are of no use
 _LOSSES, _ROBUST = ("squared", "huber", "student_t"), "student_t"
-_TABLES = (".csv", ".tsv", ".txt", ".npy", ".npz")  # what standard input may be
+_TABLES = (".csv", ".tsv", ".txt", ".npy", ".npz", ".las", ".laz", ".ply", ".pcd", ".e57")  # what standard input may be
 
 
 def add_arguments(parser: Parser) -> None:
@@ -28,19 +28,33 @@ def add_arguments(parser: Parser) -> None:
         "seminorm grid soundings.csv -o depth.nc --columns lon,lat --value depth --std",
         "cat soundings.csv | seminorm grid - -o - --to csv > depth.csv",
     )
-    points_help = "text file (commas, semicolons, tabs or blanks; with or without a line of names), npy or npz"
+    points_help = (
+        "text file (commas, semicolons, tabs or blanks; with or without a line of names), npy, npz, las or laz"
+    )
     add_input(parser, "POINTS", points_help, _TABLES, text=".csv")
     add_output(parser, "GRID", f"file to write: {listed(GRID_SUFFIXES)}", GRID_SUFFIXES)
     add = parser.add_argument_group("columns, by name or by number from 1").add_argument
-    add("--columns", type=words, metavar="X,Y", help="coordinates (default: all columns but value and weight)")
-    add("--value", metavar="Z", help="what is smoothed (default: the last column not named otherwise)")
-    add("--weight", metavar="W", help="one over the noise variance, up to a factor (default: equal)")
+    columns_help = "coordinates (default: recognised by name, such as lon,lat; else all columns but value and weight)"
+    add("--columns", type=words, metavar="X,Y", help=columns_help)
+    add("--value", metavar="Z", help="what is smoothed (default: recognised by name; else the last column not named)")
+    add("--weight", metavar="W", help="one over the noise variance, up to a factor (default: by name, else equal)")
+    add("--sigma", metavar="S", help="standard deviation of the noise of each value (default: by name, else equal)")
     add("--skip-missing", action="store_true", help="leave out rows with missing values")
+    missing_help = "values that stand for missing ones, or none (default: -9999 and the like, far from all others)"
+    add("--missing", type=_fills, metavar="V[,V...]", help=missing_help)
+    classes_help = "only points of these classes, such as 2 for ground in LAS files"
+    add("--classes", type=numbers, metavar="C[,C...]", help=classes_help)
     add = parser.add_argument_group("grid").add_argument
-    spacing_help = "one, or one per axis (default: 100 along the longest side, after --scale)"
+    spacing_help = "one, or one per axis, in units of the data (default: 100 along the longest side, after --scale)"
     add("--spacing", type=numbers, metavar="S[,S...]", help=spacing_help)
-    add("--bounds", type=numbers, metavar="LO,HI[,...]", help="two per axis (default: extent of the points)")
+    bounds_help = "two per axis (default: extent of the points)"
+    add("--bounds", "--region", type=_slashed, metavar="LO,HI[,...]", help=bounds_help)
     add("--std", action="store_true", help="write the standard deviation of the field, too (VALUE_std)")
+    mask_help = (
+        "cells farther than this from all points become NaN: a distance after --scale, none, or auto: outside the hull "
+        "of the points, and twice as far as any place in it (default: auto)"
+    )
+    add("--mask-distance", type=_mask, default="auto", metavar="D", help=mask_help)
     add = parser.add_argument_group("field (see the documentation of seminorm.FieldSmoother)").add_argument
     add("--alpha", type=number_or_word, default="auto", help="smoothing: a number or auto (default: auto)")
     criterion_help = f"how auto chooses alpha: {listed(_CRITERIA)} (default: {_CRITERIA[0]})"
@@ -66,27 +80,80 @@ def run(arguments: argparse.Namespace) -> int:
     from ..files.tables import open_table
 
     table = open_table(arguments.inputs[0])
-    roles = choose_columns(table, arguments.columns, arguments.value, arguments.weight)
-    from ..estimators import FieldSmoother
-
-    d = len(roles.coordinates)
+    named = (arguments.columns, arguments.value, arguments.weight, arguments.sigma)
+    roles = choose_columns(table, *named, has_classes=arguments.classes is not None)
+    d, verbose = len(roles.coordinates), not arguments.quiet
     bounds = None if arguments.bounds is None else _corners(arguments.bounds, d)
     spacing, scale = _one_each("--spacing", arguments.spacing, d), _one_each("--scale", arguments.scale, d)
-    values = read_observations(table, roles, arguments.skip_missing, verbose=not arguments.quiet)
+    values = read_observations(table, roles, arguments.skip_missing, verbose, arguments.missing, arguments.classes)
     print(f"{shown(table.path)}: {len(values)} points, {roles.describe(table)}")
-    wanted = {name: getattr(arguments, name) for name in ("alpha", "criterion", "order", "depth", "margin")}
-    wanted["loss"] = arguments.loss or (_ROBUST if arguments.robust else _LOSSES[0])
-    wanted["operator"] = None if arguments.operator == "none" else arguments.operator
-    smoother = FieldSmoother(**wanted, scale=1.0 if scale is None else scale, verbose=not arguments.quiet)
-    smoother.fit(values[:, :d], values[:, d], sample_weight=None if roles.weight is None else values[:, d + 1])
-    print(_summary(smoother))
+    scale = _geographic_scale(roles, table, values) if scale is None else scale
+    smoother = _fitted(arguments, values, d, scale)
     if arguments.field is not None:
         print(f"{smoother.function_.save(arguments.field)}: the field")
     grid = _grid(smoother, spacing, bounds, roles.names(table), arguments.std)
+    _mask_far(grid, values[:, :d], arguments.mask_distance, scale)
     write_grid(arguments.output, grid, _notes(smoother))
     size = " x ".join(str(len(axis)) for axis in grid.axes.values())
     print(f"{shown(arguments.output)}: {' and '.join(grid.values)} at {size} points")
     return 0
+
+
+def _fitted(arguments: argparse.Namespace, values, d: int, scale):
+    """The smoother, and what is said of it."""
+    from ..estimators import FieldSmoother
+
+    wanted = {name: getattr(arguments, name) for name in ("alpha", "criterion", "order", "depth", "margin")}
+    wanted["loss"] = arguments.loss or (_ROBUST if arguments.robust else _LOSSES[0])
+    wanted["operator"] = None if arguments.operator == "none" else arguments.operator
+    smoother = FieldSmoother(**wanted, scale=scale, verbose=not arguments.quiet)
+    smoother.fit(values[:, :d], values[:, d], sample_weight=values[:, d + 1] if values.shape[1] > d + 1 else None)
+    print(_summary(smoother))
+    return smoother
+
+
+def _geographic_scale(roles: Roles, table, values) -> list[float] | float:
+    """What makes a degree of longitude as long as one of latitude, in the middle of the points."""
+    if not roles.are_geographic(table):
+        return 1.0
+    south, north = float(values[:, 1].min()), float(values[:, 1].max())
+    if not -90.0 <= south <= north <= 90.0:
+        return 1.0
+    cosine = math.cos(math.radians(0.5 * (south + north)))
+    if cosine < _POLAR:
+        return 1.0
+    print(f"longitudes are scaled by {cosine:.4g}, the cosine of the middle latitude; --scale 1 leaves them alone")
+    return [1.0 / cosine, 1.0]
+
+
+def _mask_far(grid: Grid, points, wanted: float | str, scale) -> None:
+    """Make NaN of what is far from the points, and say so."""
+    if wanted == "none":
+        return
+    from ..functions.masks import far_from
+
+    far, limit = far_from(points, list(grid.axes.values()), None if isinstance(wanted, str) else wanted, scale)
+    for array in grid.values.values():
+        array[far] = math.nan
+    if far.any():
+        how = "extrapolated, and " if wanted == "auto" else ""
+        advice = "; --mask-distance none keeps them" if wanted == "auto" else ""
+        print(
+            f"{int(far.sum())} of {far.size} grid points are NaN: {how}farther than {limit:.4g} from the data{advice}"
+        )
+
+
+def _fills(text: str) -> list[float]:
+    return [] if text.strip().lower() == "none" else numbers(text)
+
+
+def _slashed(text: str) -> list[float]:
+    """Numbers between commas, or slashes as in other programs."""
+    return numbers(text.replace("/", ","))
+
+
+def _mask(text: str) -> float | str:
+    return text if text in ("auto", "none") else distance(text)
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -154,78 +221,3 @@ def _grid(smoother, spacing, bounds, names: tuple[list[str], str], std: bool) ->
         axes = [grid[name].values for name in axis_names]
         arrays = [grid[name].values for name in value_names] if std else [grid.values]
     return Grid(dict(zip(axis_names, axes, strict=True)), dict(zip(value_names, arrays, strict=True)))
-
-
-class Roles(NamedTuple):
-    """Positions of the columns in a table."""
-
-    coordinates: list[int]
-    value: int
-    weight: int | None
-
-    def describe(self, table) -> str:
-        """The columns in words."""
-        coordinates = ", ".join(map(table.label, self.coordinates))
-        weight = "" if self.weight is None else f", weight {table.label(self.weight)}"
-        return f"coordinates {coordinates}, value {table.label(self.value)}{weight}"
-
-    def names(self, table) -> tuple[list[str], str]:
-        """Names for the axes and the values of a grid: those of the table if it has any, and they differ."""
-        if table.names is not None:
-            axes, value = [table.label(column) for column in self.coordinates], table.label(self.value)
-            names = {*axes, value, std_name(value)}
-            if len(names) == len(axes) + 2 and names.isdisjoint(RESERVED_NAMES):
-                return axes, value
-        return [f"x{k}" for k in range(len(self.coordinates))], "value"
-
-
-def choose_columns(table, columns: list[str] | None, value: str | None, weight: str | None) -> Roles:
-    """The value is by default the last column not named otherwise, and coordinates are the others.
-
-    The arrays X, y and sample_weight of an npz file that :class:`seminorm.FieldSmoother` could read mean what they say.
-    """
-    names = table.names or []
-    if "y" in names and ("X" in names or "X1" in names):
-        columns = [name for name in names if re.fullmatch(r"X\d*", name)] if columns is None else columns
-        value = "y" if value is None else value
-        weight = "sample_weight" if weight is None and "sample_weight" in names else weight
-    named = None if columns is None else [table.column(name) for name in columns]
-    w = None if weight is None else table.column(weight)
-    v = None if value is None else table.column(value)
-    if v is None:
-        v = max(set(range(table.width)) - {w, *(named or [])}, default=None)
-    coordinates = [column for column in range(table.width) if column not in (v, w)] if named is None else named
-    if v is None or not coordinates:
-        raise ValueError(
-            f"{table.path} has not enough columns, {table.width}: at least one coordinate and the value are needed"
-            f"{', besides the weight' if w is not None else ''}."
-        )
-    if len(coordinates) > _MOST_COORDINATES:
-        raise ValueError(
-            f"{table.path} has {len(coordinates)} columns besides the value, and a field has at most "
-            f"{_MOST_COORDINATES} coordinates: name them by --columns."
-        )
-    used = [*coordinates, v] + ([] if w is None else [w])
-    twice = next((column for column in used if used.count(column) > 1), None)
-    if twice is not None:
-        name = table.label(twice)
-        raise ValueError(f"column {name} is named twice: a column is a coordinate, the value or the weight.")
-    return Roles(coordinates, v, w)
-
-
-def read_observations(table, roles: Roles, skip_missing: bool, verbose: bool):
-    """Coordinates, value and weight as columns, without missing numbers."""
-    import numpy as np
-
-    columns = [*roles.coordinates, roles.value] + ([] if roles.weight is None else [roles.weight])
-    values, places = table.read(columns, verbose)
-    complete = np.isfinite(values).all(axis=1)
-    missing = len(values) - np.count_nonzero(complete)
-    if missing and not skip_missing:
-        raise ValueError(
-            f"{table.path} has missing or infinite values in {missing} of {len(values)} rows, first in {table.unit} "
-            f"{places[np.argmin(complete)]}: --skip-missing leaves these rows out."
-        )
-    if missing == len(values):
-        raise ValueError(f"{table.path} has missing or infinite values in all of its {missing} rows.")
-    return values[complete] if missing else values
