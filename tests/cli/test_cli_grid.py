@@ -406,8 +406,8 @@ def test_errors_name_what_is_wrong(name, content, options, message, tmp_path, ca
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("-o", "grid.tif"), r"cannot write grid.tif: its name must end in .npz, .nc or .csv"),
-        (("-o", "grid"), r"cannot write grid: its name must end in .npz, .nc or .csv"),
+        (("-o", "grid.jpg"), r"cannot write grid.jpg: its name must end in .npz, .nc, .csv, .tif or .tiff"),
+        (("-o", "grid"), r"cannot write grid: its name must end in .npz, .nc, .csv, .tif or .tiff"),
         (("-o", "nowhere/grid.npz"), "cannot write nowhere.grid.npz: there is no folder nowhere"),
         (("-o", "."), "cannot write .: it is a folder"),
         (("-o", "grid.npz", "--field", "nowhere/f.npz"), "cannot write nowhere.f.npz: there is no folder"),

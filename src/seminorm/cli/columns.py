@@ -4,12 +4,11 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..files.grids import RESERVED_NAMES, std_name
+from ..files.grids import LATITUDES, LONGITUDES, RESERVED_NAMES, is_geographic, std_name
 
 _MOST_COORDINATES = 4
-_LONGITUDES, _LATITUDES = ("lon", "long", "lng", "longitude"), ("lat", "latitude")
-_X = (*_LONGITUDES, "x", "easting", "east", "e", "utm_x", "utm_e", "rechtswert")
-_Y = (*_LATITUDES, "y", "northing", "north", "n", "utm_y", "utm_n", "hochwert")
+_X = (*LONGITUDES, "x", "easting", "east", "e", "utm_x", "utm_e", "rechtswert")
+_Y = (*LATITUDES, "y", "northing", "north", "n", "utm_y", "utm_n", "hochwert")
 _HEIGHTS = ("z", "depth", "elevation", "elev", "height", "altitude", "alt", "h", "bathymetry", "topography")
 _VALUES = ("value", "values", "val", "v", "temperature", "temp", "sst", "salinity", "anomaly", "gravity", "magnetic")
 _TIMES = ("time", "t")
@@ -50,10 +49,7 @@ class Roles(NamedTuple):
 
     def are_geographic(self, table) -> bool:
         """Whether the coordinates are longitude and latitude, by their names."""
-        if table.names is None or len(self.coordinates) != 2:
-            return False
-        x, y = (table.label(column).lower() for column in self.coordinates)
-        return x in _LONGITUDES and y in _LATITUDES
+        return table.names is not None and is_geographic([table.label(column) for column in self.coordinates])
 
 
 def choose_columns(
@@ -115,8 +111,8 @@ class _Known:
 
 
 def _pairs() -> list[tuple[str, str]]:
-    geographic = [(x, y) for x in _LONGITUDES for y in _LATITUDES]
-    return geographic + list(zip(_X[len(_LONGITUDES) :], _Y[len(_LATITUDES) :], strict=True))
+    geographic = [(x, y) for x in LONGITUDES for y in LATITUDES]
+    return geographic + list(zip(_X[len(LONGITUDES) :], _Y[len(LATITUDES) :], strict=True))
 
 
 def _recognized(known: _Known, pair: tuple[int, int], value: int | None) -> tuple[list[int] | None, int | None]:

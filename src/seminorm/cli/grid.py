@@ -2,10 +2,12 @@
 
 import argparse
 import math
+import re
 from pathlib import Path
 
+from .._base.extras import require
 from .._base.formats import all_formats
-from ..files.grids import Grid, std_name, write_grid
+from ..files.grids import Grid, is_geographic, std_name, write_grid
 from .columns import Roles, choose_columns, read_observations
 from .options import add_input, add_output, distance, number_or_word, numbers, words
 from .parsing import Parser
@@ -15,6 +17,7 @@ from .reporting import listed, shown
 HELP = "smooth scattered points of one to four coordinates, and write the result on a regular grid"
 _CRITERIA = ("auto", "reml", "robust_gcv", "gcv", "holdout")
 _OPERATORS = ("auto", "tension", "matern", "none")
+_PICTURES, _DPI = (".png", ".pdf", ".svg"), 150
 _NEGLIGIBLE = 0.1
 _POLAR = 0.02  # cosine of a latitude so near to a pole that its coordinates are of no use
 _LOSSES, _ROBUST = ("squared", "huber", "student_t"), "student_t"
@@ -55,6 +58,11 @@ def add_arguments(parser: Parser) -> None:
         "of the points, and twice as far as any place in it (default: auto)"
     )
     add("--mask-distance", type=_mask, default="auto", metavar="D", help=mask_help)
+    crs_help = (
+        "coordinate system noted in NetCDF and GeoTIFF files, such as EPSG:25832 (default: EPSG:4326 for lon,lat)"
+    )
+    add("--crs", metavar="EPSG:CODE", help=crs_help)
+    add("--preview", type=Path, metavar="FILE", help="draw the values with a colour bar, into a png, pdf or svg file")
     add = parser.add_argument_group("field (see the documentation of seminorm.FieldSmoother)").add_argument
     add("--alpha", type=number_or_word, default="auto", help="smoothing: a number or auto (default: auto)")
     criterion_help = f"how auto chooses alpha: {listed(_CRITERIA)} (default: {_CRITERIA[0]})"
@@ -93,9 +101,12 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{smoother.function_.save(arguments.field)}: the field")
     grid = _grid(smoother, spacing, bounds, roles.names(table), arguments.std)
     _mask_far(grid, values[:, :d], arguments.mask_distance, scale)
-    write_grid(arguments.output, grid, _notes(smoother))
+    crs = arguments.crs or ("EPSG:4326" if is_geographic(list(grid.axes)) else None)
+    write_grid(arguments.output, grid, _notes(smoother) | ({} if crs is None else {"crs": crs}))
     size = " x ".join(str(len(axis)) for axis in grid.axes.values())
     print(f"{shown(arguments.output)}: {' and '.join(grid.values)} at {size} points")
+    if arguments.preview is not None:
+        _draw(arguments.preview, grid)
     return 0
 
 
@@ -143,6 +154,21 @@ def _mask_far(grid: Grid, points, wanted: float | str, scale) -> None:
         )
 
 
+def _draw(path: Path, grid: Grid) -> None:
+    """A picture of the first array, with a colour bar."""
+    from matplotlib.figure import Figure
+
+    from .._base.saving import whole_file
+    from ..plotting import plot_grid
+
+    name, values = next(iter(grid.values.items()))
+    figure = Figure(layout="constrained")
+    plot_grid(list(grid.axes.values()), values, list(grid.axes), name, figure.add_subplot())
+    with whole_file(path) as temporary:
+        figure.savefig(temporary, dpi=_DPI, format=path.suffix[1:].lower())
+    print(f"{shown(path)}: a picture of {name}")
+
+
 def _fills(text: str) -> list[float]:
     return [] if text.strip().lower() == "none" else numbers(text)
 
@@ -163,7 +189,13 @@ def _check(arguments: argparse.Namespace) -> None:
     all_formats.get("write_grid", arguments.output).check_installed()
     if arguments.field is not None:
         check_output(arguments.field)
-    check_different(arguments.inputs, [("--output", arguments.output), ("--field", arguments.field)])
+    if arguments.preview is not None:
+        check_output(arguments.preview, _PICTURES)
+        require("matplotlib", "plot")
+    if arguments.crs is not None and not re.fullmatch(r"(?i)epsg:\d{4,5}", arguments.crs):
+        raise ValueError(f"--crs must be a code such as EPSG:25832, got {arguments.crs!r}.")
+    outputs = [(f"--{name}", getattr(arguments, name)) for name in ("output", "field", "preview")]
+    check_different(arguments.inputs, outputs)
     check_there(arguments.inputs[0])
 
 
