@@ -162,10 +162,10 @@ def _draw(path: Path, grid: Grid) -> None:
     from ..plotting import plot_grid
 
     name, values = next(iter(grid.values.items()))
-    figure = Figure(layout="constrained")
+    figure = Figure(layout="compressed")
     plot_grid(list(grid.axes.values()), values, list(grid.axes), name, figure.add_subplot())
     with whole_file(path) as temporary:
-        figure.savefig(temporary, dpi=_DPI, format=path.suffix[1:].lower())
+        figure.savefig(temporary, dpi=_DPI, bbox_inches="tight", format=path.suffix[1:].lower())
     print(f"{shown(path)}: a picture of {name}")
 
 

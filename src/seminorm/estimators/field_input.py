@@ -7,8 +7,42 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from .._base.extras import require
 from .._base.spacing import repetitions
 from ..fields.sources import is_chunk
+
+
+def is_grid(X: Any) -> bool:
+    """Whether X is an xarray.DataArray with coordinates, rather than points."""
+    return hasattr(X, "dims") and hasattr(X, "to_dataset") and all(name in X.coords for name in X.dims)
+
+
+def points_of(grid: Any) -> tuple[Any, np.ndarray]:
+    """The nodes of an xarray.DataArray with known values, as a table with the names of its axes; and the values."""
+    pandas = require("pandas", "grid")
+    values = np.asarray(grid.values, dtype=float)
+    axes = [np.asarray(grid[name].values, dtype=float) for name in grid.dims]
+    known = np.isfinite(values)
+    nodes = np.stack([axis[rows] for axis, rows in zip(axes, np.nonzero(known), strict=True)], axis=1)
+    return pandas.DataFrame(nodes, columns=[str(name) for name in grid.dims]), values[known]
+
+
+def name_of(y: Any) -> str:
+    """What a column of values is called."""
+    name = getattr(y, "name", None)
+    return name if isinstance(name, str) and name else "value"
+
+
+def axes_like(grid: Any, names: list[str] | None, d: int) -> list[Any]:
+    """The names of the axes of a grid of xarray in the order of the coordinates: by their names, else as they stand."""
+    if not hasattr(grid, "dims") or not hasattr(grid, "coords"):
+        raise TypeError(f"like must be an xarray.DataArray or Dataset with coordinates, got {type(grid).__name__}.")
+    dims = [str(name) for name in grid.dims]
+    order = names if names is not None and set(names) <= set(dims) else dims
+    if len(order) != d or len(dims) != d or any(name not in grid.coords for name in order):
+        wanted = f"{d} axes with coordinates" + (f", called {', '.join(names)}" if names else "")
+        raise ValueError(f"like must have {wanted}; it has {', '.join(dims)}.")
+    return order
 
 
 def without_repetitions(X: np.ndarray, y: np.ndarray, weights: Any) -> tuple[np.ndarray, np.ndarray, Any]:

@@ -26,7 +26,18 @@ from ..losses import loss_named
 from ..operators import Operator
 from ..operators.operator import Multiplier
 from .base import FunctionRegressor
-from .field_input import check_readable, existing, floats, validated, without_repetitions, without_unused
+from .field_input import (
+    axes_like,
+    check_readable,
+    existing,
+    floats,
+    is_grid,
+    name_of,
+    points_of,
+    validated,
+    without_repetitions,
+    without_unused,
+)
 from .field_parameters import check_parameters, energy_of
 from .observations import functional_shape, observed_functionals
 
@@ -153,6 +164,8 @@ class FieldSmoother(FunctionRegressor):
     residual_: float
     data_bounds_: np.ndarray
     n_features_in_: int
+    _state = ("_value_name",)
+    _value_name = "value"
     _posterior: Posterior | None
     _saved_noise: float
     _drawn: list[Field] | None
@@ -197,7 +210,7 @@ class FieldSmoother(FunctionRegressor):
         X : array (n, d), memory-mapped or Dask array, or a source of chunks, optional
             A source is a list of chunks or npz files, or a callable that returns a fresh iterator of chunks; a chunk
             is a tuple (X, y, sample_weight, gradients, gradient_weight), with None for what is missing, or a dict. X
-            may be left out if functionals are given.
+            may be left out if functionals are given, and an ``xarray.DataArray`` holds both X and y: its known values.
         y : array (n,), optional
             Values; may be missing if gradients are given.
         sample_weight : array (n,), optional
@@ -210,6 +223,11 @@ class FieldSmoother(FunctionRegressor):
             field takes values and first derivatives, not second ones. With ``depth="auto"`` the cells under
             functionals are refined until there are more cells than functionals.
         """
+        if is_grid(X) and y is None:
+            self._value_name = name_of(X)
+            X, y = points_of(X)
+        else:
+            self._value_name = name_of(y)
         source = self._source(X, y, sample_weight, gradients, gradient_weight, functionals)
         settings = self._settings()
         for name in ("function_", "weights_"):  # what fails now must not leave the field of other data
@@ -243,7 +261,7 @@ class FieldSmoother(FunctionRegressor):
         *,
         bounds: ArrayLike | None = None,
         names: Sequence[str] | None = None,
-        value_name: str = "value",
+        value_name: str | None = None,
         std: bool = False,
     ) -> Any:
         """Values on a regular grid, as an ``xarray.DataArray`` if xarray is installed, else a tuple of axes and the
@@ -256,8 +274,8 @@ class FieldSmoother(FunctionRegressor):
             others, both in coordinates divided by ``scale``.
         bounds : array (2, d), optional
             The lower and the upper corner; left out, the extent of the data.
-        names, value_name : list of str, str
-            Of the axes and of the values.
+        names, value_name : list of str, str, optional
+            Of the axes and of the values; left out, those of the columns of X and of y, if they had any.
         std : bool
             Add the standard deviation of the field as ``value_name + "_std"``: then the grid is an ``xarray.Dataset``,
             or the tuple has another array.
@@ -267,12 +285,39 @@ class FieldSmoother(FunctionRegressor):
         xarray.DataArray, xarray.Dataset or tuple
         """
         check_is_fitted(self)
+        value_name = self._value_name if value_name is None else value_name
+        names = self._axis_names() if names is None else names
         bounds = self.data_bounds_ if bounds is None else bounds
         axes = regular_axes(bounds, self.function_.dimension, spacing, self.function_.tree.box.scale)
         functions: dict[str, Callable[[np.ndarray], np.ndarray]] = {value_name: self.function_}
         if std:
             functions[f"{value_name}_std"] = partial(self._std, exact=prod(map(len, axes)) <= _FEW)
         return sample_on_grid(functions, axes, names)
+
+    def predict_grid(self, like: Any) -> Any:
+        """Values on the grid of an ``xarray.DataArray`` or ``Dataset``.
+
+        Parameters
+        ----------
+        like : xarray.DataArray or xarray.Dataset
+            Its axes are recognised by the names of the columns of X; where these had none, or others, they stand in the
+            order of the coordinates.
+
+        Returns
+        -------
+        xarray.DataArray
+            With the axes of ``like``.
+        """
+        check_is_fitted(self)
+        order = axes_like(like, self._axis_names(), self.function_.dimension)
+        axes = [np.asarray(like[name].values, dtype=float) for name in order]
+        values = sample_on_grid({self._value_name: self.function_}, axes, order).transpose(*like.dims)
+        return values.assign_coords({name: like[name] for name in order})
+
+    def _axis_names(self) -> list[str] | None:
+        """The names of the columns of X, if it had any that an axis can have."""
+        names = [str(name) for name in getattr(self, "feature_names_in_", ())]
+        return names if names and self._value_name not in names else None
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "function_")
