@@ -1,5 +1,6 @@
 """What FieldSmoother takes for observations: what can be read, with nothing twice."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ from sklearn.utils.validation import validate_data
 from .._base.extras import require
 from .._base.spacing import repetitions
 from ..fields.sources import is_chunk
+from ..functions.functionals import Functional, ObservedFunctionals
+from .observations import functional_shape, observed_functionals
 
 
 def is_grid(X: Any) -> bool:
@@ -43,6 +46,29 @@ def axes_like(grid: Any, names: list[str] | None, d: int) -> list[Any]:
         wanted = f"{d} axes with coordinates" + (f", called {', '.join(names)}" if names else "")
         raise ValueError(f"like must have {wanted}; it has {', '.join(dims)}.")
     return order
+
+
+def field_functionals(items: Sequence[tuple] | None, dimension: int | None) -> ObservedFunctionals | None:
+    """All observed functionals as one."""
+    if not items:
+        return None
+    dimension = functional_shape(items)[0] if dimension is None else dimension
+    observed = [observed_functionals(item, dimension, 1) for item in items]
+    functional = Functional.stack([item.functional for item in observed])
+    if dimension > 4:
+        raise ValueError(
+            f"functionals have {dimension} coordinates, and fields have one to four: use seminorm.Smoother for more."
+        )
+    if functional.derivative > 1:
+        raise ValueError(
+            f"functionals of a field take values and first derivatives, got derivatives of order "
+            f"{functional.derivative}: use seminorm.Smoother for these."
+        )
+    return ObservedFunctionals(
+        functional,
+        np.concatenate([item.targets for item in observed]),
+        np.concatenate([item.weights for item in observed]),
+    )
 
 
 def without_repetitions(X: np.ndarray, y: np.ndarray, weights: Any) -> tuple[np.ndarray, np.ndarray, Any]:

@@ -14,13 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 from tqdm import tqdm
 
 from .._base.warnings import warn_user
+from ..fields.features import features_at, fit_with_features
 from ..fields.field import Field
 from ..fields.fit import Fit, Settings, fit_levels
 from ..fields.posterior import Posterior
 from ..fields.robust import NEEDS, fit_robust
 from ..fields.sources import CHUNK_POINTS, Source, is_chunk
 from ..fields.tree import Tree
-from ..functions.functionals import Functional, ObservedFunctionals
 from ..functions.grids import regular_axes, sample_on_grid
 from ..losses import loss_named
 from ..operators import Operator
@@ -30,6 +30,7 @@ from .field_input import (
     axes_like,
     check_readable,
     existing,
+    field_functionals,
     floats,
     is_grid,
     name_of,
@@ -39,7 +40,7 @@ from .field_input import (
     without_unused,
 )
 from .field_parameters import check_parameters, energy_of
-from .observations import functional_shape, observed_functionals
+from .observations import functional_shape
 
 _FEW = 64
 _HAIR = 1e-9  # of a cell of level 0
@@ -72,6 +73,9 @@ class FieldSmoother(FunctionRegressor):
     order : int, optional
         The same as ``operator=derivatives(order)``, the single semi-norm of derivatives of order 1, 2 or 3: polynomials
         of a degree below it are free.
+    null_space : callable, optional
+        Further functions that are free, an external drift: takes points (n, d) to features (n, k), or (n,) for one,
+        such as another fitted field. The values are then those of f plus a linear combination of the features.
     loss : {"squared", "huber", "student_t"}
         Of the values. "huber" bounds the influence of outliers, "student_t" takes it away from gross ones; both are
         minimised by reweighting, with a threshold that belongs to the median absolute residual. Gradients and
@@ -110,6 +114,8 @@ class FieldSmoother(FunctionRegressor):
         The criterion that chose alpha.
     operator_ : Operator
         What alpha multiplies, in coordinates divided by ``scale``.
+    null_coef_ : array (k,)
+        Coefficients of the features of ``null_space``; ``function_`` is f without them.
     weights_ : array (n,)
         With a robust loss: what it multiplies the weights of the values by, small for outliers.
     details_ : dict
@@ -156,6 +162,7 @@ class FieldSmoother(FunctionRegressor):
     alpha_: float
     criterion_: str
     operator_: Operator
+    null_coef_: np.ndarray
     weights_: np.ndarray
     details_: dict[str, Any]
     alpha_path_: dict[str, np.ndarray]
@@ -177,6 +184,7 @@ class FieldSmoother(FunctionRegressor):
         criterion: str = "auto",
         operator: Operator | str | None = "auto",
         order: int | None = None,
+        null_space: Callable[[np.ndarray], np.ndarray] | None = None,
         loss: str = "squared",
         degree: int | None = None,
         depth: int | str = "auto",
@@ -190,7 +198,7 @@ class FieldSmoother(FunctionRegressor):
         callback: Callable[[Fit], object] | None = None,
     ):
         self.alpha, self.criterion, self.operator, self.order = alpha, criterion, operator, order
-        self.loss, self.degree, self.depth = loss, degree, depth
+        self.null_space, self.loss, self.degree, self.depth = null_space, loss, degree, depth
         self.scale, self.margin, self.tol, self.max_iter, self.memory_limit = scale, margin, tol, max_iter, memory_limit
         self.std_samples, self.verbose, self.callback = std_samples, verbose, callback
 
@@ -230,7 +238,7 @@ class FieldSmoother(FunctionRegressor):
             self._value_name = name_of(y)
         source = self._source(X, y, sample_weight, gradients, gradient_weight, functionals)
         settings = self._settings()
-        for name in ("function_", "weights_"):  # what fails now must not leave the field of other data
+        for name in ("function_", "weights_", "null_coef_"):  # what fails now must not leave the field of other data
             self.__dict__.pop(name, None)
         with tqdm(desc="reading", unit="pass", disable=not self.verbose) as bar:
             try:
@@ -289,7 +297,7 @@ class FieldSmoother(FunctionRegressor):
         names = self._axis_names() if names is None else names
         bounds = self.data_bounds_ if bounds is None else bounds
         axes = regular_axes(bounds, self.function_.dimension, spacing, self.function_.tree.box.scale)
-        functions: dict[str, Callable[[np.ndarray], np.ndarray]] = {value_name: self.function_}
+        functions: dict[str, Callable[[np.ndarray], np.ndarray]] = {value_name: self._mean}
         if std:
             functions[f"{value_name}_std"] = partial(self._std, exact=prod(map(len, axes)) <= _FEW)
         return sample_on_grid(functions, axes, names)
@@ -311,13 +319,25 @@ class FieldSmoother(FunctionRegressor):
         check_is_fitted(self)
         order = axes_like(like, self._axis_names(), self.function_.dimension)
         axes = [np.asarray(like[name].values, dtype=float) for name in order]
-        values = sample_on_grid({self._value_name: self.function_}, axes, order).transpose(*like.dims)
+        values = sample_on_grid({self._value_name: self._mean}, axes, order).transpose(*like.dims)
         return values.assign_coords({name: like[name] for name in order})
 
     def _axis_names(self) -> list[str] | None:
         """The names of the columns of X, if it had any that an axis can have."""
         names = [str(name) for name in getattr(self, "feature_names_in_", ())]
         return names if names and self._value_name not in names else None
+
+    def predict_gradient(self, X: Any) -> np.ndarray:
+        """Gradients at X (n, d)."""
+        if self.null_space is not None:
+            raise ValueError(
+                "null_space tells no gradients of its features: use function_.gradient for those of f alone."
+            )
+        return super().predict_gradient(X)
+
+    def _mean(self, X: np.ndarray) -> np.ndarray:
+        values = self.function_(X)
+        return values if self.null_space is None else values + features_at(self.null_space, X) @ self.null_coef_
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "function_")
@@ -331,6 +351,8 @@ class FieldSmoother(FunctionRegressor):
         return super().save(path)
 
     def _parameters(self) -> dict[str, Any]:
+        if self.null_space is not None:
+            raise ValueError("null_space is code, which files do not hold: save function_ and null_coef_ instead.")
         return super()._parameters() | {"callback": None}
 
     def _fitted(self) -> dict[str, Any]:
@@ -359,6 +381,8 @@ class FieldSmoother(FunctionRegressor):
         )
 
     def _levels(self, source: Source, settings: Settings, begin: Callable[[Tree], object]) -> Iterator[Fit]:
+        if self.null_space is not None:
+            return fit_with_features(source, settings, self.null_space, begin)
         if self.loss == "squared":
             return fit_levels(source, settings, begin)
         return fit_robust(source, settings, loss_named(self.loss, needs=NEEDS), begin)
@@ -372,7 +396,7 @@ class FieldSmoother(FunctionRegressor):
             source = Source(lambda: ())
         else:
             source = self._points_source(X, y, sample_weight, gradients, gradient_weight)
-        return source.with_functionals(_field_functionals(functionals, getattr(self, "n_features_in_", None)))
+        return source.with_functionals(field_functionals(functionals, getattr(self, "n_features_in_", None)))
 
     def _points_source(self, X, y, sample_weight, gradients, gradient_weight) -> Source:
         check_readable(X)
@@ -416,6 +440,8 @@ class FieldSmoother(FunctionRegressor):
             _posterior=posterior,
             _drawn=None,
         )
+        if fit.null_coef is not None:
+            self.null_coef_ = fit.null_coef
         if fit.factors is not None:
             self.weights_ = fit.factors
 
@@ -441,29 +467,6 @@ class FieldSmoother(FunctionRegressor):
             squares += field(X) ** 2
         std[inside] = np.sqrt(squares / len(drawn))
         return std
-
-
-def _field_functionals(items: Sequence[tuple] | None, dimension: int | None) -> ObservedFunctionals | None:
-    """All observed functionals as one."""
-    if not items:
-        return None
-    dimension = functional_shape(items)[0] if dimension is None else dimension
-    observed = [observed_functionals(item, dimension, 1) for item in items]
-    functional = Functional.stack([item.functional for item in observed])
-    if dimension > 4:
-        raise ValueError(
-            f"functionals have {dimension} coordinates, and fields have one to four: use seminorm.Smoother for more."
-        )
-    if functional.derivative > 1:
-        raise ValueError(
-            f"functionals of a field take values and first derivatives, got derivatives of order "
-            f"{functional.derivative}: use seminorm.Smoother for these."
-        )
-    return ObservedFunctionals(
-        functional,
-        np.concatenate([item.targets for item in observed]),
-        np.concatenate([item.weights for item in observed]),
-    )
 
 
 def _describe(bar: tqdm, tree: Tree) -> None:

@@ -118,6 +118,8 @@ class Fit:
     factors, scale : array (n,) and float, optional
         With a robust loss: what the weights of the values were multiplied by, and the deviation of the noise, from the
         median absolute residual.
+    null_coef : array (k,), optional
+        Coefficients of free features beside the field.
 
     See Also
     --------
@@ -137,6 +139,7 @@ class Fit:
     criterion: str = _BY_DEFAULT
     factors: np.ndarray | None = None
     scale: float | None = None
+    null_coef: np.ndarray | None = None
 
     def posterior(self) -> Posterior:
         """Variance of the field."""
