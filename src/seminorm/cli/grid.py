@@ -20,7 +20,7 @@ _OPERATORS = ("auto", "tension", "matern", "none")
 _PICTURES, _DPI = (".png", ".pdf", ".svg"), 150
 _NEGLIGIBLE = 0.1
 _POLAR = 0.02  # cosine of a latitude so near to a pole that its coordinates are of no use
-_LOSSES, _ROBUST = ("squared", "huber", "student_t"), "student_t"
+_LOSSES, _ROBUST = ("squared", "huber", "student_t"), "huber"
 _TABLES = (".csv", ".tsv", ".txt", ".npy", ".npz", ".las", ".laz", ".ply", ".pcd", ".e57")  # what standard input may be
 
 
