@@ -127,7 +127,7 @@ class TextTable(Table):
 
     def __init__(self, path: Path, delimiters: str = _DELIMITERS, decimal_commas: bool = False):
         self.path, self._delimiters = path, delimiters
-        comment, lines = self._head()
+        comment, lines = self._head(_HEAD_LINES if decimal_commas else 2)
         head = lines[:2]
         self.delimiter, self._has_decimal_commas = self._delimiter_of(head[-1][1]), False
         rows = [line for _, line in lines[1:] or lines]
@@ -169,7 +169,7 @@ class TextTable(Table):
     def _open(self) -> TextIO:
         return self.path.open(encoding="utf-8-sig", errors="replace")
 
-    def _head(self) -> tuple[str, list[tuple[int, str]]]:
+    def _head(self, n: int) -> tuple[str, list[tuple[int, str]]]:
         """The last comment above the first line, and the first lines with their numbers."""
         comment, head = "", []
         with self._open() as file:
@@ -180,7 +180,7 @@ class TextTable(Table):
                     head.append((place, line))
                 elif line.strip() and not head:
                     comment = line.strip().lstrip("#/ \t")
-                if len(head) == _HEAD_LINES:
+                if len(head) == n:
                     break
         if not head:
             raise FileFormatError(f"{self.path} holds no numbers: there is no line of numbers in it.")
