@@ -99,7 +99,7 @@ def fit_robust(
         for fit in fit_levels(weighted, settings, begin):
             yield replace(fit, final=False)
         assert fit is not None
-        same = abs(np.log(fit.alpha / before)) < _SAME and (number > 1 or not settings.chosen)
+        same = abs(np.log(fit.alpha / before)) < _SAME
         last, before = same or number == rounds - 1, fit.alpha
         if number == 0:
             fit, weights = _settled(fit, plain, settings, Huber, _STEPS)
