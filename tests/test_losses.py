@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 from seminorm import SVC, SVR, Smoother
 from seminorm.kernels import Gaussian, Linear, ThinPlate
-from seminorm.losses import Huber, Logistic, Loss, PerPoint, Squared, SquaredHinge, all_losses, loss_named
+from seminorm.losses import ROBUST, Huber, Logistic, Loss, PerPoint, Squared, SquaredHinge, all_losses, loss_named
 from seminorm.nullspace import Polynomials
 from seminorm.solvers.margin import box_machines, newton
 from seminorm.solvers.margin.machines import FreeMachine
@@ -187,7 +187,7 @@ def test_leave_one_out_is_nearly_that_of_training_again(name, rng):
 @pytest.mark.parametrize("criterion", ["loo", "cv"])
 def test_alpha_is_chosen_for_every_loss(criterion, rng):
     X, y, z, _ = data(rng, 100)
-    for loss in all_losses():
+    for loss in (loss for loss in all_losses() if loss.task != ROBUST):
         machine = SVC if loss.task == "classification" else SVR
         model = machine(loss=loss.name, criterion=criterion).fit(X, y if machine is SVC else z)
         best = model.alpha_path_["score"][model.alpha_path_["alpha"] == model.alpha_]

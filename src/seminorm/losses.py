@@ -6,6 +6,8 @@ all points at once. A solver declares what it needs of a loss, and takes every l
 - Newton's method (:mod:`seminorm.solvers.margin.newton`) needs ``gradient``, ``active``, ``targets`` and ``curvature``:
   near f the loss is curvature (f - target)^2 plus a constant at active points, with a positive curvature, and constant
   at the others, unless the loss has a method ``linear`` that says where it is linear;
+- reweighting (:mod:`seminorm.fields.robust`) needs ``weights``: the quadratic weight (y - f)^2 plus a constant touches
+  the loss at f from above;
 - the box program (:mod:`seminorm.solvers.margin.box_machines`) and the solver for indefinite kernel matrices need
   ``box``: the loss as a maximum of linear functions.
 
@@ -39,8 +41,9 @@ from scipy.special import expit
 from ._base.registry import Registry
 
 __all__ = ["CLASSIFICATION", "EpsilonInsensitive", "Hinge", "Huber", "Logistic", "Loss", "REGRESSION", "Squared"]
-__all__ += ["Pinball", "SmoothTube", "SquaredEpsilonInsensitive", "SquaredHinge", "all_losses"]
+__all__ += ["Pinball", "SmoothTube", "SquaredEpsilonInsensitive", "SquaredHinge", "StudentT", "all_losses"]
 CLASSIFICATION, REGRESSION = "classification", "regression"
+ROBUST = "robust regression"  # not convex: by reweighting alone
 _FLAT = 1e-12
 _FAR = 10.0
 _ROUNDED = 0.1
@@ -118,8 +121,10 @@ class Loss(ABC):
 
     #: what ``loss=`` calls it
     name: ClassVar[str]
-    #: "classification" (y are labels -1 and 1) or "regression"
+    #: "classification" (y are labels -1 and 1), "regression", or "robust regression" for losses that are not convex
     task: ClassVar[str]
+    #: ``epsilon`` in deviations of the noise, where residuals tell it: Huber's is 95 % efficient for normal noise
+    width: ClassVar[float] = 1.345
 
     def __init__(self, y: np.ndarray, epsilon: float = 0.0):
         self.y = np.asarray(y, dtype=float)
@@ -199,6 +204,10 @@ class Squared(_Squared):
 
     def targets(self, f: np.ndarray) -> np.ndarray:
         return self.y
+
+    def weights(self, f: np.ndarray) -> np.ndarray:
+        """Of the quadratic that touches the loss at f: 1."""
+        return np.ones(len(f))
 
     def box(self) -> SlopeBox:
         """Variables without bounds."""
@@ -473,9 +482,57 @@ class Huber(SmoothTube):
             raise ValueError(f"epsilon must be positive for the loss 'huber', whose threshold it is, got {epsilon!r}.")
         super().__init__(y, y, y, 2.0 * epsilon, 2.0 * epsilon, epsilon)
 
+    def weights(self, f: np.ndarray) -> np.ndarray:
+        """Of the quadratic that touches the loss at f: less than 1 beyond the threshold."""
+        return self.epsilon / np.maximum(np.abs(self.y - f), self.epsilon)
+
     def box(self) -> SlopeBox:
         """Two variables per point that pull to y, of modulus at most 2 epsilon, and a ridge."""
         return SlopeBox.two_sided(self.y, 0.0, 2.0 * self.epsilon, 1.0)
+
+
+class StudentT(Loss):
+    """epsilon^2 log(1 + (y - f)^2 / epsilon^2), up to a factor minus the log likelihood of Student's t distribution:
+    (y - f)^2 for small residuals, and nearly nothing for outliers.
+
+    It is not convex, and is minimised by reweighting. The scale of a distribution with nu degrees of freedom is epsilon
+    over the root of nu.
+
+    Parameters
+    ----------
+    y, epsilon : array (n,), float
+        Targets, and the residual whose influence is the largest.
+
+    See Also
+    --------
+    Huber : The convex one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from seminorm.losses import StudentT
+    >>> StudentT(np.zeros(3), 2.0).weights(np.array([0.0, 2.0, 20.0])).round(3)
+    array([1.   , 0.5  , 0.01 ])
+    """
+
+    name, task = "student_t", ROBUST
+    width = 2.0  # four degrees of freedom
+
+    def __init__(self, y: np.ndarray, epsilon: float = 1.0):
+        if not epsilon > 0:
+            raise ValueError(f"epsilon must be positive for the loss 'student_t', whose scale it is, got {epsilon!r}.")
+        super().__init__(y, epsilon)
+
+    def value(self, f: np.ndarray) -> np.ndarray:
+        return self.epsilon**2 * np.log1p(((self.y - f) / self.epsilon) ** 2)
+
+    def gradient(self, f: np.ndarray) -> np.ndarray:
+        """Derivative of the loss of each point in its value."""
+        return 2.0 * self.weights(f) * (f - self.y)
+
+    def weights(self, f: np.ndarray) -> np.ndarray:
+        """Of the quadratic that touches the loss at f: small for outliers."""
+        return 1.0 / (1.0 + ((self.y - f) / self.epsilon) ** 2)
 
 
 class Pinball(Loss):
@@ -680,18 +737,23 @@ all_losses.register(Logistic, lambda: [Logistic(_LABELS)])
 all_losses.register(EpsilonInsensitive, lambda: [EpsilonInsensitive(_NUMBERS, 0.1), EpsilonInsensitive(_NUMBERS)])
 all_losses.register(SquaredEpsilonInsensitive, lambda: [SquaredEpsilonInsensitive(_NUMBERS, 0.1)])
 all_losses.register(Huber, lambda: [Huber(_NUMBERS, 0.3)])
+all_losses.register(StudentT, lambda: [StudentT(_NUMBERS, 0.3)])
 all_losses.register(Pinball, lambda: [Pinball(_NUMBERS, 0.3)])
 
 
-def loss_named(name: str, task: str | None = None) -> type[Loss]:
-    """The registered loss with this ``name``, among those for a ``task``: "classification" or "regression".
+def loss_named(name: str, task: str | None = None, needs: Sequence[str] = ()) -> type[Loss]:
+    """The registered loss with this ``name``, among those for a ``task`` that have the methods a solver ``needs``.
 
     See Also
     --------
     Loss
     """
     known = {all_losses[key].name: all_losses[key] for key in all_losses}
-    valid = [key for key, loss in known.items() if task is None or loss.task == task]
+    valid = [
+        key
+        for key, loss in known.items()
+        if (task is None or loss.task == task) and all(hasattr(loss, method) for method in needs)
+    ]
     if name not in valid:
         raise ValueError(f"loss must be one of {', '.join(map(repr, sorted(valid)))}, got {name!r}.")
     return known[name]

@@ -140,7 +140,7 @@ def test_chunk_files_of_the_estimator_know_their_roles(samples, tmp_path, capsys
 
 def test_spacing_and_bounds(samples, tmp_path):
     np.save(tmp_path / "points.npy", samples[:, :3])
-    options = ("--spacing", "0.5,0.25", "--bounds", "-1,1,-.5,0.5")
+    options = ("--spacing", "0.5,0.25", "--bounds", "-1,1,-.5,0.5", "--mask-distance", "none")
     assert run(tmp_path / "points.npy", "-o", tmp_path / "grid.npz", *options, *FAST) == 0
     with np.load(tmp_path / "grid.npz") as grid:
         np.testing.assert_allclose(grid["x0"], [-1, -0.5, 0, 0.5, 1])
@@ -157,7 +157,18 @@ def test_options_of_the_field_reach_the_estimator(samples, tmp_path):
     with np.load(tmp_path / "grid.npz") as grid:
         np.testing.assert_allclose(grid["value"], expected(model)[1], rtol=1e-12)
     assert (
-        run(tmp_path / "points.npy", "-o", tmp_path / "held.npz", "--criterion", "holdout", "--depth", "2", "--quiet")
+        run(
+            tmp_path / "points.npy",
+            "-o",
+            tmp_path / "held.npz",
+            "--criterion",
+            "holdout",
+            "--order",
+            "2",
+            "--depth",
+            "2",
+            "--quiet",
+        )
         == 0
     )
     model = smoother(samples, alpha="auto", criterion="holdout", depth=2)
@@ -224,7 +235,8 @@ def test_the_spacing_left_out_knows_the_scale(samples, tmp_path):
 def test_netcdf_has_the_last_coordinate_first(samples, tmp_path):
     xarray = pytest.importorskip("xarray")
     (tmp_path / "points.csv").write_text(text_of(samples[:, :3], ",", "lon,lat,speed m/s"))
-    assert run(tmp_path / "points.csv", "-o", tmp_path / "grid.nc", "--std", "--spacing", "0.4", *FAST) == 0
+    options = ("--std", "--spacing", "0.4", "--scale", "1", *FAST)
+    assert run(tmp_path / "points.csv", "-o", tmp_path / "grid.nc", *options) == 0
     with xarray.open_dataset(tmp_path / "grid.nc") as grid:
         assert list(grid.data_vars) == ["speed m_s", "speed m_s_std"]
         assert grid["speed m_s"].dims == ("lat", "lon") and grid.attrs["alpha"] == 0.01
@@ -394,8 +406,8 @@ def test_errors_name_what_is_wrong(name, content, options, message, tmp_path, ca
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("-o", "grid.tif"), r"cannot write grid.tif: its name must end in .npz, .nc or .csv"),
-        (("-o", "grid"), r"cannot write grid: its name must end in .npz, .nc or .csv"),
+        (("-o", "grid.jpg"), r"cannot write grid.jpg: its name must end in .npz, .nc, .csv, .tif or .tiff"),
+        (("-o", "grid"), r"cannot write grid: its name must end in .npz, .nc, .csv, .tif or .tiff"),
         (("-o", "nowhere/grid.npz"), "cannot write nowhere.grid.npz: there is no folder nowhere"),
         (("-o", "."), "cannot write .: it is a folder"),
         (("-o", "grid.npz", "--field", "nowhere/f.npz"), "cannot write nowhere.f.npz: there is no folder"),

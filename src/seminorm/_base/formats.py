@@ -241,5 +241,6 @@ for _format in (
     Format((".e57",), "seminorm.files.e57", ("read_points",), needs=("pye57", "e57")),
     Format((".nc",), "seminorm.files.netcdf", ("write_grid",), needs=("xarray", "grid")),
     Format((".csv",), "seminorm.files.text", ("write_grid",)),
+    Format((".tif", ".tiff"), "seminorm.files.geotiff", ("write_grid",)),
 ):
     all_formats.register(_format)

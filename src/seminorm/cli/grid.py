@@ -1,20 +1,27 @@
 """``seminorm grid``: scattered points in a file, a smooth grid out."""
 
 import argparse
+import math
 import re
 from pathlib import Path
-from typing import NamedTuple
 
+from .._base.extras import require
 from .._base.formats import all_formats
-from ..files.grids import RESERVED_NAMES, Grid, std_name, write_grid
-from .options import add_input, add_output, number_or_word, numbers, words
+from ..files.grids import Grid, is_geographic, std_name, write_grid
+from .columns import Roles, choose_columns, read_observations
+from .options import add_input, add_output, distance, number_or_word, numbers, words
 from .parsing import Parser
 from .paths import GRID_SUFFIXES, check_different, check_one, check_output, check_there
 from .reporting import listed, shown
 
 HELP = "smooth scattered points of one to four coordinates, and write the result on a regular grid"
-_MOST_COORDINATES = 4
-_TABLES = (".csv", ".tsv", ".txt", ".npy", ".npz")  # what standard input may be
+_CRITERIA = ("auto", "reml", "robust_gcv", "gcv", "holdout")
+_OPERATORS = ("auto", "tension", "matern", "none")
+_PICTURES, _DPI = (".png", ".pdf", ".svg"), 150
+_NEGLIGIBLE = 0.1
+_POLAR = 0.02  # cosine of a latitude so near to a pole that its coordinates are of no use
+_LOSSES, _ROBUST = ("squared", "huber", "student_t"), "huber"
+_TABLES = (".csv", ".tsv", ".txt", ".npy", ".npz", ".las", ".laz", ".ply", ".pcd", ".e57")  # what standard input may be
 
 
 def add_arguments(parser: Parser) -> None:
@@ -24,26 +31,49 @@ def add_arguments(parser: Parser) -> None:
         "seminorm grid soundings.csv -o depth.nc --columns lon,lat --value depth --std",
         "cat soundings.csv | seminorm grid - -o - --to csv > depth.csv",
     )
-    points_help = "text file (commas, semicolons, tabs or blanks; with or without a line of names), npy or npz"
+    points_help = (
+        "text file (commas, semicolons, tabs or blanks; with or without a line of names), npy, npz, las or laz"
+    )
     add_input(parser, "POINTS", points_help, _TABLES, text=".csv")
     add_output(parser, "GRID", f"file to write: {listed(GRID_SUFFIXES)}", GRID_SUFFIXES)
     add = parser.add_argument_group("columns, by name or by number from 1").add_argument
-    add("--columns", type=words, metavar="X,Y", help="coordinates (default: all columns but value and weight)")
-    add("--value", metavar="Z", help="what is smoothed (default: the last column not named otherwise)")
-    add("--weight", metavar="W", help="one over the noise variance, up to a factor (default: equal)")
+    columns_help = "coordinates (default: recognised by name, such as lon,lat; else all columns but value and weight)"
+    add("--columns", type=words, metavar="X,Y", help=columns_help)
+    add("--value", metavar="Z", help="what is smoothed (default: recognised by name; else the last column not named)")
+    add("--weight", metavar="W", help="one over the noise variance, up to a factor (default: by name, else equal)")
+    add("--sigma", metavar="S", help="standard deviation of the noise of each value (default: by name, else equal)")
     add("--skip-missing", action="store_true", help="leave out rows with missing values")
+    missing_help = "values that stand for missing ones, or none (default: -9999 and the like, far from all others)"
+    add("--missing", type=_fills, metavar="V[,V...]", help=missing_help)
+    classes_help = "only points of these classes, such as 2 for ground in LAS files"
+    add("--classes", type=numbers, metavar="C[,C...]", help=classes_help)
     add = parser.add_argument_group("grid").add_argument
-    spacing_help = "one, or one per axis (default: 100 along the longest side, after --scale)"
+    spacing_help = "one, or one per axis, in units of the data (default: 100 along the longest side, after --scale)"
     add("--spacing", type=numbers, metavar="S[,S...]", help=spacing_help)
-    add("--bounds", type=numbers, metavar="LO,HI[,...]", help="two per axis (default: extent of the points)")
+    bounds_help = "two per axis (default: extent of the points)"
+    add("--bounds", "--region", type=_slashed, metavar="LO,HI[,...]", help=bounds_help)
     add("--std", action="store_true", help="write the standard deviation of the field, too (VALUE_std)")
+    mask_help = (
+        "cells farther than this from all points become NaN: a distance after --scale, none, or auto: outside the hull "
+        "of the points, and twice as far as any place in it (default: auto)"
+    )
+    add("--mask-distance", type=_mask, default="auto", metavar="D", help=mask_help)
+    crs_help = (
+        "coordinate system noted in NetCDF and GeoTIFF files, such as EPSG:25832 (default: EPSG:4326 for lon,lat)"
+    )
+    add("--crs", metavar="EPSG:CODE", help=crs_help)
+    add("--preview", type=Path, metavar="FILE", help="draw the values with a colour bar, into a png, pdf or svg file")
     add = parser.add_argument_group("field (see the documentation of seminorm.FieldSmoother)").add_argument
     add("--alpha", type=number_or_word, default="auto", help="smoothing: a number or auto (default: auto)")
-    criteria = ("robust_gcv", "gcv", "holdout")
-    criterion_help = f"how auto chooses alpha: {listed(criteria)} (default: {criteria[0]})"
-    add("--criterion", choices=criteria, default=criteria[0], metavar="NAME", help=criterion_help)
-    order_help = "order of the derivatives that measure roughness (default: 2)"
-    add("--order", type=int, choices=(1, 2, 3), default=2, help=order_help)
+    criterion_help = f"how auto chooses alpha: {listed(_CRITERIA)} (default: {_CRITERIA[0]})"
+    add("--criterion", choices=_CRITERIA, default=_CRITERIA[0], metavar="NAME", help=criterion_help)
+    operator_help = f"what is smooth: {listed(_OPERATORS)}, the thin plate (default: {_OPERATORS[0]})"
+    add("--operator", choices=_OPERATORS, default=_OPERATORS[0], metavar="NAME", help=operator_help)
+    order_help = "only derivatives of this order, 1, 2 or 3, measure roughness (default: see --operator)"
+    add("--order", type=int, choices=(1, 2, 3), help=order_help)
+    loss_help = f"of the values: {listed(_LOSSES)} (default: {_LOSSES[0]})"
+    add("--loss", choices=_LOSSES, metavar="NAME", help=loss_help)
+    add("--robust", action="store_true", help=f"outliers shall not count: the same as --loss {_ROBUST}")
     add("--depth", type=number_or_word, default="auto", help="2**DEPTH cells along the longest side (default: auto)")
     add("--scale", type=numbers, metavar="S[,S...]", help="what coordinates are divided by, one or one per axis")
     margin_help = "of the box around the points, relative to them (default: 2, in four dimensions 1)"
@@ -58,25 +88,98 @@ def run(arguments: argparse.Namespace) -> int:
     from ..files.tables import open_table
 
     table = open_table(arguments.inputs[0])
-    roles = choose_columns(table, arguments.columns, arguments.value, arguments.weight)
-    from ..estimators import FieldSmoother
-
-    d = len(roles.coordinates)
+    named = (arguments.columns, arguments.value, arguments.weight, arguments.sigma)
+    roles = choose_columns(table, *named, has_classes=arguments.classes is not None)
+    d, verbose = len(roles.coordinates), not arguments.quiet
     bounds = None if arguments.bounds is None else _corners(arguments.bounds, d)
     spacing, scale = _one_each("--spacing", arguments.spacing, d), _one_each("--scale", arguments.scale, d)
-    values = read_observations(table, roles, arguments.skip_missing, verbose=not arguments.quiet)
+    values = read_observations(table, roles, arguments.skip_missing, verbose, arguments.missing, arguments.classes)
     print(f"{shown(table.path)}: {len(values)} points, {roles.describe(table)}")
-    wanted = {name: getattr(arguments, name) for name in ("alpha", "criterion", "order", "depth", "margin")}
-    smoother = FieldSmoother(**wanted, scale=1.0 if scale is None else scale, verbose=not arguments.quiet)
-    smoother.fit(values[:, :d], values[:, d], sample_weight=None if roles.weight is None else values[:, d + 1])
-    print(_summary(smoother))
+    scale = _geographic_scale(roles, table, values) if scale is None else scale
+    smoother = _fitted(arguments, values, d, scale)
     if arguments.field is not None:
         print(f"{smoother.function_.save(arguments.field)}: the field")
     grid = _grid(smoother, spacing, bounds, roles.names(table), arguments.std)
-    write_grid(arguments.output, grid, {"alpha": smoother.alpha_, "order": smoother.order})
+    _mask_far(grid, values[:, :d], arguments.mask_distance, scale)
+    crs = arguments.crs or ("EPSG:4326" if is_geographic(list(grid.axes)) else None)
+    write_grid(arguments.output, grid, _notes(smoother) | ({} if crs is None else {"crs": crs}))
     size = " x ".join(str(len(axis)) for axis in grid.axes.values())
     print(f"{shown(arguments.output)}: {' and '.join(grid.values)} at {size} points")
+    if arguments.preview is not None:
+        _draw(arguments.preview, grid)
     return 0
+
+
+def _fitted(arguments: argparse.Namespace, values, d: int, scale):
+    """The smoother, and what is said of it."""
+    from ..estimators import FieldSmoother
+
+    wanted = {name: getattr(arguments, name) for name in ("alpha", "criterion", "order", "depth", "margin")}
+    wanted["loss"] = arguments.loss or (_ROBUST if arguments.robust else _LOSSES[0])
+    wanted["operator"] = None if arguments.operator == "none" else arguments.operator
+    smoother = FieldSmoother(**wanted, scale=scale, verbose=not arguments.quiet)
+    smoother.fit(values[:, :d], values[:, d], sample_weight=values[:, d + 1] if values.shape[1] > d + 1 else None)
+    print(_summary(smoother))
+    return smoother
+
+
+def _geographic_scale(roles: Roles, table, values) -> list[float] | float:
+    """What makes a degree of longitude as long as one of latitude, in the middle of the points."""
+    if not roles.are_geographic(table):
+        return 1.0
+    south, north = float(values[:, 1].min()), float(values[:, 1].max())
+    if not -90.0 <= south <= north <= 90.0:
+        return 1.0
+    cosine = math.cos(math.radians(0.5 * (south + north)))
+    if cosine < _POLAR:
+        return 1.0
+    print(f"longitudes are scaled by {cosine:.4g}, the cosine of the middle latitude; --scale 1 leaves them alone")
+    return [1.0 / cosine, 1.0]
+
+
+def _mask_far(grid: Grid, points, wanted: float | str, scale) -> None:
+    """Make NaN of what is far from the points, and say so."""
+    if wanted == "none":
+        return
+    from ..functions.masks import far_from
+
+    far, limit = far_from(points, list(grid.axes.values()), None if isinstance(wanted, str) else wanted, scale)
+    for array in grid.values.values():
+        array[far] = math.nan
+    if far.any():
+        how = "extrapolated, and " if wanted == "auto" else ""
+        advice = "; --mask-distance none keeps them" if wanted == "auto" else ""
+        print(
+            f"{int(far.sum())} of {far.size} grid points are NaN: {how}farther than {limit:.4g} from the data{advice}"
+        )
+
+
+def _draw(path: Path, grid: Grid) -> None:
+    """A picture of the first array, with a colour bar."""
+    from matplotlib.figure import Figure
+
+    from .._base.saving import whole_file
+    from ..plotting import plot_grid
+
+    name, values = next(iter(grid.values.items()))
+    figure = Figure(layout="compressed")
+    plot_grid(list(grid.axes.values()), values, list(grid.axes), name, figure.add_subplot())
+    with whole_file(path) as temporary:
+        figure.savefig(temporary, dpi=_DPI, bbox_inches="tight", format=path.suffix[1:].lower())
+    print(f"{shown(path)}: a picture of {name}")
+
+
+def _fills(text: str) -> list[float]:
+    return [] if text.strip().lower() == "none" else numbers(text)
+
+
+def _slashed(text: str) -> list[float]:
+    """Numbers between commas, or slashes as in other programs."""
+    return numbers(text.replace("/", ","))
+
+
+def _mask(text: str) -> float | str:
+    return text if text in ("auto", "none") else distance(text)
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -86,7 +189,13 @@ def _check(arguments: argparse.Namespace) -> None:
     all_formats.get("write_grid", arguments.output).check_installed()
     if arguments.field is not None:
         check_output(arguments.field)
-    check_different(arguments.inputs, [("--output", arguments.output), ("--field", arguments.field)])
+    if arguments.preview is not None:
+        check_output(arguments.preview, _PICTURES)
+        require("matplotlib", "plot")
+    if arguments.crs is not None and not re.fullmatch(r"(?i)epsg:\d{4,5}", arguments.crs):
+        raise ValueError(f"--crs must be a code such as EPSG:25832, got {arguments.crs!r}.")
+    outputs = [(f"--{name}", getattr(arguments, name)) for name in ("output", "field", "preview")]
+    check_different(arguments.inputs, outputs)
     check_there(arguments.inputs[0])
 
 
@@ -110,7 +219,28 @@ def _one_each(option: str, numbers: list[float] | None, d: int) -> list[float] |
 def _summary(smoother) -> str:
     chosen, noise = " (chosen)" if isinstance(smoother.alpha, str) else "", f"noise {smoother.noise_variance_**0.5:.4g}"
     field = smoother.function_
-    return f"alpha {smoother.alpha_:.4g}{chosen}, depth {field.depth}, {field.n_coef} coefficients, {noise}"
+    lines = [f"alpha {smoother.alpha_:.4g}{chosen}, depth {field.depth}, {field.n_coef} coefficients, {noise}"]
+    if chosen:
+        details, how = smoother.details_, f"by {smoother.criterion_}"
+        length = f", a plate within {details['length']:.4g} and a membrane beyond" if "length" in details else ""
+        reason = f": {details['reason']}" if "reason" in details else ""
+        lines.append(f"{field.roughness}{length}, {how}{reason}")
+    if smoother.loss != "squared":
+        few = int((smoother.weights_ < _NEGLIGIBLE).sum())
+        lines.append(
+            f"loss {smoother.loss}: {few} of {len(smoother.weights_)} values have less than a tenth of their weight"
+        )
+    return "\n".join(lines)
+
+
+def _notes(smoother) -> dict[str, float | str]:
+    """What a grid file says of how it came about."""
+    return {
+        "alpha": smoother.alpha_,
+        "energy": str(smoother.function_.roughness),
+        "criterion": smoother.criterion_,
+        "loss": smoother.loss,
+    }
 
 
 def _grid(smoother, spacing, bounds, names: tuple[list[str], str], std: bool) -> Grid:
@@ -123,78 +253,3 @@ def _grid(smoother, spacing, bounds, names: tuple[list[str], str], std: bool) ->
         axes = [grid[name].values for name in axis_names]
         arrays = [grid[name].values for name in value_names] if std else [grid.values]
     return Grid(dict(zip(axis_names, axes, strict=True)), dict(zip(value_names, arrays, strict=True)))
-
-
-class Roles(NamedTuple):
-    """Positions of the columns in a table."""
-
-    coordinates: list[int]
-    value: int
-    weight: int | None
-
-    def describe(self, table) -> str:
-        """The columns in words."""
-        coordinates = ", ".join(map(table.label, self.coordinates))
-        weight = "" if self.weight is None else f", weight {table.label(self.weight)}"
-        return f"coordinates {coordinates}, value {table.label(self.value)}{weight}"
-
-    def names(self, table) -> tuple[list[str], str]:
-        """Names for the axes and the values of a grid: those of the table if it has any, and they differ."""
-        if table.names is not None:
-            axes, value = [table.label(column) for column in self.coordinates], table.label(self.value)
-            names = {*axes, value, std_name(value)}
-            if len(names) == len(axes) + 2 and names.isdisjoint(RESERVED_NAMES):
-                return axes, value
-        return [f"x{k}" for k in range(len(self.coordinates))], "value"
-
-
-def choose_columns(table, columns: list[str] | None, value: str | None, weight: str | None) -> Roles:
-    """The value is by default the last column not named otherwise, and coordinates are the others.
-
-    The arrays X, y and sample_weight of an npz file that :class:`seminorm.FieldSmoother` could read mean what they say.
-    """
-    names = table.names or []
-    if "y" in names and ("X" in names or "X1" in names):
-        columns = [name for name in names if re.fullmatch(r"X\d*", name)] if columns is None else columns
-        value = "y" if value is None else value
-        weight = "sample_weight" if weight is None and "sample_weight" in names else weight
-    named = None if columns is None else [table.column(name) for name in columns]
-    w = None if weight is None else table.column(weight)
-    v = None if value is None else table.column(value)
-    if v is None:
-        v = max(set(range(table.width)) - {w, *(named or [])}, default=None)
-    coordinates = [column for column in range(table.width) if column not in (v, w)] if named is None else named
-    if v is None or not coordinates:
-        raise ValueError(
-            f"{table.path} has not enough columns, {table.width}: at least one coordinate and the value are needed"
-            f"{', besides the weight' if w is not None else ''}."
-        )
-    if len(coordinates) > _MOST_COORDINATES:
-        raise ValueError(
-            f"{table.path} has {len(coordinates)} columns besides the value, and a field has at most "
-            f"{_MOST_COORDINATES} coordinates: name them by --columns."
-        )
-    used = [*coordinates, v] + ([] if w is None else [w])
-    twice = next((column for column in used if used.count(column) > 1), None)
-    if twice is not None:
-        name = table.label(twice)
-        raise ValueError(f"column {name} is named twice: a column is a coordinate, the value or the weight.")
-    return Roles(coordinates, v, w)
-
-
-def read_observations(table, roles: Roles, skip_missing: bool, verbose: bool):
-    """Coordinates, value and weight as columns, without missing numbers."""
-    import numpy as np
-
-    columns = [*roles.coordinates, roles.value] + ([] if roles.weight is None else [roles.weight])
-    values, places = table.read(columns, verbose)
-    complete = np.isfinite(values).all(axis=1)
-    missing = len(values) - np.count_nonzero(complete)
-    if missing and not skip_missing:
-        raise ValueError(
-            f"{table.path} has missing or infinite values in {missing} of {len(values)} rows, first in {table.unit} "
-            f"{places[np.argmin(complete)]}: --skip-missing leaves these rows out."
-        )
-    if missing == len(values):
-        raise ValueError(f"{table.path} has missing or infinite values in all of its {missing} rows.")
-    return values[complete] if missing else values

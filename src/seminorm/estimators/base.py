@@ -56,12 +56,16 @@ class FunctionRegressor(SavedEstimator, RegressorMixin, BaseEstimator, ABC):
     def predict(self, X: Any, return_std: bool = False) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
         """Values at X; with ``return_std`` also the posterior standard deviation of f (without the noise)."""
         X = self._check_points(X)
-        mean = self.function_(X)
+        mean = self._mean(X)
         return (mean, self._std(X)) if return_std else mean
 
     def predict_gradient(self, X: Any) -> np.ndarray:
         """Gradients at X: (n, d), or (n, k, d) for k outputs."""
         return self.function_.gradient(self._check_points(X))
+
+    def _mean(self, X: np.ndarray) -> np.ndarray:
+        """Values at checked points."""
+        return self.function_(X)
 
     @abstractmethod
     def _std(self, X: np.ndarray) -> np.ndarray: ...

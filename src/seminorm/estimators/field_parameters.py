@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..fields.families import FAMILIES
+from ..fields.robust import NEEDS
 from ..fields.roughness import THIN_PLATE, Roughness
+from ..losses import loss_named
 from ..operators import Operator
 
 if TYPE_CHECKING:
@@ -37,6 +39,11 @@ def check_parameters(smoother: FieldSmoother) -> None:
         raise ValueError(f"criterion must be one of {', '.join(map(repr, _CRITERIA))}, got {smoother.criterion!r}.")
     if smoother.order not in (None, 1, 2, 3):
         raise ValueError(f"order must be 1, 2, 3 or None, got {smoother.order!r}.")
+    loss_named(smoother.loss, needs=NEEDS)
+    if not (smoother.null_space is None or callable(smoother.null_space)):
+        raise TypeError(f"null_space must be a function of points or None, got {smoother.null_space!r}.")
+    if smoother.null_space is not None and smoother.loss != "squared":
+        raise ValueError(f"null_space goes with loss='squared', got loss={smoother.loss!r}: leave one of them out.")
     _check_operator(smoother)
     if smoother.degree not in (None, 2, 3):
         raise ValueError(f"degree must be 2 or 3, got {smoother.degree!r}.")

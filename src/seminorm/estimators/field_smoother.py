@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from math import prod
 from pathlib import Path
@@ -10,23 +10,37 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 from tqdm import tqdm
 
-from .._base.spacing import repetitions
 from .._base.warnings import warn_user
+from ..fields.features import features_at, fit_with_features
 from ..fields.field import Field
 from ..fields.fit import Fit, Settings, fit_levels
 from ..fields.posterior import Posterior
+from ..fields.robust import NEEDS, fit_robust
 from ..fields.sources import CHUNK_POINTS, Source, is_chunk
 from ..fields.tree import Tree
-from ..functions.functionals import Functional, ObservedFunctionals
 from ..functions.grids import regular_axes, sample_on_grid
+from ..losses import loss_named
 from ..operators import Operator
 from ..operators.operator import Multiplier
 from .base import FunctionRegressor
+from .field_input import (
+    axes_like,
+    check_readable,
+    existing,
+    field_functionals,
+    floats,
+    is_grid,
+    name_of,
+    points_of,
+    validated,
+    without_repetitions,
+    without_unused,
+)
 from .field_parameters import check_parameters, energy_of
-from .observations import functional_shape, observed_functionals
+from .observations import functional_shape
 
 _FEW = 64
 _HAIR = 1e-9  # of a cell of level 0
@@ -59,6 +73,13 @@ class FieldSmoother(FunctionRegressor):
     order : int, optional
         The same as ``operator=derivatives(order)``, the single semi-norm of derivatives of order 1, 2 or 3: polynomials
         of a degree below it are free.
+    null_space : callable, optional
+        Further functions that are free, an external drift: takes points (n, d) to features (n, k), or (n,) for one,
+        such as another fitted field. The values are then those of f plus a linear combination of the features.
+    loss : {"squared", "huber", "student_t"}
+        Of the values. "huber" bounds the influence of outliers, "student_t" takes it away from gross ones; both are
+        minimised by reweighting, with a threshold that belongs to the median absolute residual. Gradients and
+        functionals keep the squared loss.
     degree : int, optional
         Of the B-splines: 2 or 3, at least the highest order. Left out, 2, or 3 for order 3.
     depth : int or "auto"
@@ -93,6 +114,10 @@ class FieldSmoother(FunctionRegressor):
         The criterion that chose alpha.
     operator_ : Operator
         What alpha multiplies, in coordinates divided by ``scale``.
+    null_coef_ : array (k,)
+        Coefficients of the features of ``null_space``; ``function_`` is f without them.
+    weights_ : array (n,)
+        With a robust loss: what it multiplies the weights of the values by, small for outliers.
     details_ : dict
         How the operator was chosen: ``length`` 1 / k of tension, the number of points in the ``windows`` and the
         ``spacing`` of their cells, squared errors on ``held_out`` blocks, and the ``reason`` why something else was
@@ -137,6 +162,8 @@ class FieldSmoother(FunctionRegressor):
     alpha_: float
     criterion_: str
     operator_: Operator
+    null_coef_: np.ndarray
+    weights_: np.ndarray
     details_: dict[str, Any]
     alpha_path_: dict[str, np.ndarray]
     complete_: bool
@@ -144,6 +171,8 @@ class FieldSmoother(FunctionRegressor):
     residual_: float
     data_bounds_: np.ndarray
     n_features_in_: int
+    _state = ("_value_name",)
+    _value_name = "value"
     _posterior: Posterior | None
     _saved_noise: float
     _drawn: list[Field] | None
@@ -155,6 +184,8 @@ class FieldSmoother(FunctionRegressor):
         criterion: str = "auto",
         operator: Operator | str | None = "auto",
         order: int | None = None,
+        null_space: Callable[[np.ndarray], np.ndarray] | None = None,
+        loss: str = "squared",
         degree: int | None = None,
         depth: int | str = "auto",
         scale: ArrayLike = 1.0,
@@ -167,7 +198,7 @@ class FieldSmoother(FunctionRegressor):
         callback: Callable[[Fit], object] | None = None,
     ):
         self.alpha, self.criterion, self.operator, self.order = alpha, criterion, operator, order
-        self.degree, self.depth = degree, depth
+        self.null_space, self.loss, self.degree, self.depth = null_space, loss, degree, depth
         self.scale, self.margin, self.tol, self.max_iter, self.memory_limit = scale, margin, tol, max_iter, memory_limit
         self.std_samples, self.verbose, self.callback = std_samples, verbose, callback
 
@@ -187,7 +218,7 @@ class FieldSmoother(FunctionRegressor):
         X : array (n, d), memory-mapped or Dask array, or a source of chunks, optional
             A source is a list of chunks or npz files, or a callable that returns a fresh iterator of chunks; a chunk
             is a tuple (X, y, sample_weight, gradients, gradient_weight), with None for what is missing, or a dict. X
-            may be left out if functionals are given.
+            may be left out if functionals are given, and an ``xarray.DataArray`` holds both X and y: its known values.
         y : array (n,), optional
             Values; may be missing if gradients are given.
         sample_weight : array (n,), optional
@@ -200,12 +231,18 @@ class FieldSmoother(FunctionRegressor):
             field takes values and first derivatives, not second ones. With ``depth="auto"`` the cells under
             functionals are refined until there are more cells than functionals.
         """
+        if is_grid(X) and y is None:
+            self._value_name = name_of(X)
+            X, y = points_of(X)
+        else:
+            self._value_name = name_of(y)
         source = self._source(X, y, sample_weight, gradients, gradient_weight, functionals)
         settings = self._settings()
-        self.__dict__.pop("function_", None)  # what fails now must not leave the field of other data
+        for name in ("function_", "weights_", "null_coef_"):  # what fails now must not leave the field of other data
+            self.__dict__.pop(name, None)
         with tqdm(desc="reading", unit="pass", disable=not self.verbose) as bar:
             try:
-                for fit in fit_levels(source, settings, partial(_describe, bar)):
+                for fit in self._levels(source, settings, partial(_describe, bar)):
                     self._keep(fit)
                     bar.set_postfix_str(f"alpha {fit.alpha:.3g}", refresh=False)
                     bar.update()
@@ -232,7 +269,7 @@ class FieldSmoother(FunctionRegressor):
         *,
         bounds: ArrayLike | None = None,
         names: Sequence[str] | None = None,
-        value_name: str = "value",
+        value_name: str | None = None,
         std: bool = False,
     ) -> Any:
         """Values on a regular grid, as an ``xarray.DataArray`` if xarray is installed, else a tuple of axes and the
@@ -245,8 +282,8 @@ class FieldSmoother(FunctionRegressor):
             others, both in coordinates divided by ``scale``.
         bounds : array (2, d), optional
             The lower and the upper corner; left out, the extent of the data.
-        names, value_name : list of str, str
-            Of the axes and of the values.
+        names, value_name : list of str, str, optional
+            Of the axes and of the values; left out, those of the columns of X and of y, if they had any.
         std : bool
             Add the standard deviation of the field as ``value_name + "_std"``: then the grid is an ``xarray.Dataset``,
             or the tuple has another array.
@@ -256,12 +293,51 @@ class FieldSmoother(FunctionRegressor):
         xarray.DataArray, xarray.Dataset or tuple
         """
         check_is_fitted(self)
+        value_name = self._value_name if value_name is None else value_name
+        names = self._axis_names() if names is None else names
         bounds = self.data_bounds_ if bounds is None else bounds
         axes = regular_axes(bounds, self.function_.dimension, spacing, self.function_.tree.box.scale)
-        functions: dict[str, Callable[[np.ndarray], np.ndarray]] = {value_name: self.function_}
+        functions: dict[str, Callable[[np.ndarray], np.ndarray]] = {value_name: self._mean}
         if std:
             functions[f"{value_name}_std"] = partial(self._std, exact=prod(map(len, axes)) <= _FEW)
         return sample_on_grid(functions, axes, names)
+
+    def predict_grid(self, like: Any) -> Any:
+        """Values on the grid of an ``xarray.DataArray`` or ``Dataset``.
+
+        Parameters
+        ----------
+        like : xarray.DataArray or xarray.Dataset
+            Its axes are recognised by the names of the columns of X; where these had none, or others, they stand in the
+            order of the coordinates.
+
+        Returns
+        -------
+        xarray.DataArray
+            With the axes of ``like``.
+        """
+        check_is_fitted(self)
+        order = axes_like(like, self._axis_names(), self.function_.dimension)
+        axes = [np.asarray(like[name].values, dtype=float) for name in order]
+        values = sample_on_grid({self._value_name: self._mean}, axes, order).transpose(*like.dims)
+        return values.assign_coords({name: like[name] for name in order})
+
+    def _axis_names(self) -> list[str] | None:
+        """The names of the columns of X, if it had any that an axis can have."""
+        names = [str(name) for name in getattr(self, "feature_names_in_", ())]
+        return names if names and self._value_name not in names else None
+
+    def predict_gradient(self, X: Any) -> np.ndarray:
+        """Gradients at X (n, d)."""
+        if self.null_space is not None:
+            raise ValueError(
+                "null_space tells no gradients of its features: use function_.gradient for those of f alone."
+            )
+        return super().predict_gradient(X)
+
+    def _mean(self, X: np.ndarray) -> np.ndarray:
+        values = self.function_(X)
+        return values if self.null_space is None else values + features_at(self.null_space, X) @ self.null_coef_
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "function_")
@@ -275,6 +351,8 @@ class FieldSmoother(FunctionRegressor):
         return super().save(path)
 
     def _parameters(self) -> dict[str, Any]:
+        if self.null_space is not None:
+            raise ValueError("null_space is code, which files do not hold: save function_ and null_coef_ instead.")
         return super()._parameters() | {"callback": None}
 
     def _fitted(self) -> dict[str, Any]:
@@ -302,6 +380,13 @@ class FieldSmoother(FunctionRegressor):
             memory_limit=self.memory_limit,
         )
 
+    def _levels(self, source: Source, settings: Settings, begin: Callable[[Tree], object]) -> Iterator[Fit]:
+        if self.null_space is not None:
+            return fit_with_features(source, settings, self.null_space, begin)
+        if self.loss == "squared":
+            return fit_levels(source, settings, begin)
+        return fit_robust(source, settings, loss_named(self.loss, needs=NEEDS), begin)
+
     def _source(self, X, y, sample_weight, gradients, gradient_weight, functionals) -> Source:
         if X is None and functionals is not None:
             if not (y is None and sample_weight is None and gradients is None):
@@ -311,10 +396,10 @@ class FieldSmoother(FunctionRegressor):
             source = Source(lambda: ())
         else:
             source = self._points_source(X, y, sample_weight, gradients, gradient_weight)
-        return source.with_functionals(_field_functionals(functionals, getattr(self, "n_features_in_", None)))
+        return source.with_functionals(field_functionals(functionals, getattr(self, "n_features_in_", None)))
 
     def _points_source(self, X, y, sample_weight, gradients, gradient_weight) -> Source:
-        _check_readable(X)
+        check_readable(X)
         self.__dict__.pop("n_features_in_", None)  # of other data
         chunked = callable(X) or isinstance(X, Source) or hasattr(X, "dask")
         if not chunked and not (isinstance(X, (list, tuple)) and len(X) and is_chunk(X[0])):
@@ -323,10 +408,10 @@ class FieldSmoother(FunctionRegressor):
                     "FieldSmoother requires y to be passed, but the target y is None and there are no gradients: "
                     "give at least one of them."
                 )
-            sample_weight, gradients, gradient_weight = map(_floats, (sample_weight, gradients, gradient_weight))
-            X, y = _validated(self, X, _without_unused(y, sample_weight))
-            if gradients is None and not isinstance(X, np.memmap):
-                X, y, sample_weight = _without_repetitions(X, y, sample_weight)
+            sample_weight, gradients, gradient_weight = map(floats, (sample_weight, gradients, gradient_weight))
+            X, y = validated(self, X, without_unused(y, sample_weight))
+            if gradients is None and not isinstance(X, np.memmap) and self.loss == "squared":
+                X, y, sample_weight = without_repetitions(X, y, sample_weight)
         elif y is not None and not hasattr(X, "dask"):
             raise ValueError("y must not be given beside chunks: each chunk of X has its own.")
         elif hasattr(X, "shape"):
@@ -335,7 +420,7 @@ class FieldSmoother(FunctionRegressor):
         if self.memory_limit is not None:
             points = int(min(max(self.memory_limit / 16 / 200, 2**12), CHUNK_POINTS))
         if callable(X):
-            return Source.of(lambda: map(_existing, X()))
+            return Source.of(lambda: map(existing, X()))
         return Source.of(X, y, sample_weight, gradients, gradient_weight, chunk_points=points)
 
     def _keep(self, fit: Fit) -> None:
@@ -355,6 +440,10 @@ class FieldSmoother(FunctionRegressor):
             _posterior=posterior,
             _drawn=None,
         )
+        if fit.null_coef is not None:
+            self.null_coef_ = fit.null_coef
+        if fit.factors is not None:
+            self.weights_ = fit.factors
 
     def _std(self, X: np.ndarray, exact: bool | None = None) -> np.ndarray:
         if self._posterior is None:
@@ -380,29 +469,6 @@ class FieldSmoother(FunctionRegressor):
         return std
 
 
-def _field_functionals(items: Sequence[tuple] | None, dimension: int | None) -> ObservedFunctionals | None:
-    """All observed functionals as one."""
-    if not items:
-        return None
-    dimension = functional_shape(items)[0] if dimension is None else dimension
-    observed = [observed_functionals(item, dimension, 1) for item in items]
-    functional = Functional.stack([item.functional for item in observed])
-    if dimension > 4:
-        raise ValueError(
-            f"functionals have {dimension} coordinates, and fields have one to four: use seminorm.Smoother for more."
-        )
-    if functional.derivative > 1:
-        raise ValueError(
-            f"functionals of a field take values and first derivatives, got derivatives of order "
-            f"{functional.derivative}: use seminorm.Smoother for these."
-        )
-    return ObservedFunctionals(
-        functional,
-        np.concatenate([item.targets for item in observed]),
-        np.concatenate([item.weights for item in observed]),
-    )
-
-
 def _describe(bar: tqdm, tree: Tree) -> None:
     """Name the level at work on a progress bar."""
     size = f"{tree.size:,}".replace(",", " ")
@@ -415,79 +481,8 @@ def _path(fit: Fit) -> dict[str, np.ndarray]:
     return {name: np.array(values, dtype=float) for name, values in path.items() if None not in values}
 
 
-def _without_repetitions(X: np.ndarray, y: np.ndarray, weights: Any) -> tuple[np.ndarray, np.ndarray, Any]:
-    """Copies of an observation as one with the sum of their weights, and nothing of weight zero: copies do not tell of
-    the noise, and a criterion that takes them for independent would interpolate."""
-    if np.ndim(weights) == 1 and not (len(weights) == len(X) and np.isfinite(weights).all()):
-        return X, y, weights  # what is wrong with them is said elsewhere
-    if not (np.isfinite(X).all() and np.isfinite(y).all()):
-        return X, y, weights
-    if np.ndim(weights) == 1 and (weights == 0.0).any() and weights.any():
-        kept = np.flatnonzero(weights)
-        X, y, weights = X[kept], y[kept], weights[kept]
-    found = repetitions(X, y)
-    if found is None:
-        return X, y, weights
-    first, group = found
-    each = np.ones(len(X)) if weights is None else np.broadcast_to(weights, len(X))
-    return X[first], y[first], np.bincount(group, each)
-
-
 def _in_the_box(X: np.ndarray, field: Field) -> np.ndarray:
     """Points of the box, up to rounding."""
     box = field.tree.box
     cells = box.coordinates(X)
     return np.all((cells >= -_HAIR) & (cells <= box.cells + _HAIR), axis=1)
-
-
-def _check_readable(X: Any) -> None:
-    """Refuse what holds nothing, cannot be read twice, or names files that are not there."""
-    if isinstance(X, (list, tuple)) and len(X) == 0:
-        raise ValueError(
-            f"X is an empty {type(X).__name__}: give points, or chunks or files of points. If it is a list of files, "
-            "check the folder and the pattern."
-        )
-    if hasattr(X, "__next__"):
-        raise ValueError(
-            f"X is a {type(X).__name__}, which can be read once, and observations are read several times: give a list "
-            "of chunks, or a function that returns a fresh iterator each time it is called."
-        )
-    if isinstance(X, (list, tuple)) and is_chunk(X[0]):
-        for number, chunk in enumerate(X):
-            _existing(chunk, f", item {number} of {len(X)} of X")
-
-
-def _existing(chunk: Any, where: str = "") -> Any:
-    """The chunk itself; the path of a file must be that of a file."""
-    if (isinstance(chunk, str) or hasattr(chunk, "__fspath__")) and not Path(chunk).is_file():
-        state = "is a folder" if Path(chunk).is_dir() else "does not exist"
-        raise FileNotFoundError(f"the chunk file {chunk}{where} {state}: give paths of npz files.")
-    return chunk
-
-
-def _floats(values: Any) -> np.ndarray | None:
-    return None if values is None else np.asarray(values, dtype=np.float64)
-
-
-def _without_unused(y: Any, sample_weight: np.ndarray | None) -> Any:
-    """Values of weight 0 may be anything, NaN too: 0 stands for them."""
-    if y is None or sample_weight is None or not (sample_weight == 0.0).any():
-        return y
-    y = np.asarray(y, dtype=np.float64)
-    return np.where(sample_weight == 0.0, 0.0, y) if y.shape == sample_weight.shape else y
-
-
-def _validated(smoother: FieldSmoother, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray | None]:
-    """Arrays of an ordinary call; a memory-mapped X is checked chunk by chunk later."""
-    if isinstance(X, np.memmap):
-        smoother.n_features_in_ = X.shape[1]
-        return X, y
-    if y is None:
-        X = validate_data(smoother, X, dtype=np.float64)
-    else:
-        X, y = validate_data(smoother, X, y, dtype=np.float64, y_numeric=True)
-    if X.shape[1] > 4:
-        raise ValueError(
-            f"X has {X.shape[1]} features, and fields have one to four coordinates: use seminorm.Smoother for more."
-        )
-    return X, y

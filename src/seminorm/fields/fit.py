@@ -65,6 +65,7 @@ class Settings:
     tol: float = 1e-4
     max_iter: int = 300
     memory_limit: float | None = None
+    warns: bool = True
 
     @property
     def chosen(self) -> bool:
@@ -114,6 +115,11 @@ class Fit:
         Extent of the data.
     final : bool
         Whether all levels are there; False for what a coarse level gives on the way.
+    factors, scale : array (n,) and float, optional
+        With a robust loss: what the weights of the values were multiplied by, and the deviation of the noise, from the
+        median absolute residual.
+    null_coef : array (k,), optional
+        Coefficients of free features beside the field.
 
     See Also
     --------
@@ -131,10 +137,16 @@ class Fit:
     final: bool = False
     choice: Choice | None = None
     criterion: str = _BY_DEFAULT
+    factors: np.ndarray | None = None
+    scale: float | None = None
+    null_coef: np.ndarray | None = None
 
     def posterior(self) -> Posterior:
         """Variance of the field."""
-        return Posterior(self.system, self.alpha, self.system.residual_square_sum(self.x), self.trace)
+        square_sum = self.system.residual_square_sum(self.x)
+        if self.scale is not None:  # squares, and be they weighted, still feel outliers
+            square_sum = self.scale**2 * self.system.number
+        return Posterior(self.system, self.alpha, square_sum, self.trace)
 
 
 def fit_field(source: Source, settings: Settings) -> Fit:
@@ -214,8 +226,9 @@ def fit_levels(
     if settings.chosen and not problem.choose:
         begin(fit.field.tree)
         fit = _fit_level(fit.field.tree, problem.data, summary, settings, fit.x, True)
-    fit = _finished(fit, settings)
-    if settings.depth is None and fit.field.depth <= (3 if settings.by_likelihood else 1) and summary.n_sample >= _MANY:
+    fit = finished(fit, settings)
+    shallow = settings.depth is None and fit.field.depth <= (3 if settings.by_likelihood else 1)
+    if settings.warns and shallow and summary.n_sample >= _MANY:
         _warn_of_outliers(fit, summary)
     yield fit
 
@@ -402,7 +415,7 @@ def _path(settings: Settings) -> list[Score]:
     return [Score(alpha, 0.5 * deviance) for alpha, deviance in settings.choice.deviance.items()]  # type: ignore[union-attr]
 
 
-def _finished(fit: Fit, settings: Settings) -> Fit:
+def finished(fit: Fit, settings: Settings) -> Fit:
     """The solution on the finest level, as exact as asked for."""
     outcome = fit.system.solve(fit.alpha, fit.x, tol=settings.tol, max_iter=settings.max_iter)
     if not outcome.converged:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,6 +12,7 @@ from .._base.formats import all_formats
 if TYPE_CHECKING:
     import numpy as np
 
+LONGITUDES, LATITUDES = ("lon", "long", "lng", "longitude"), ("lat", "latitude")  # what columns are called
 RESERVED_NAMES = ("file", "allow_pickle")  # parameters of np.savez, which arrays cannot be called
 
 
@@ -39,20 +41,29 @@ class Grid(NamedTuple):
     values: dict[str, np.ndarray]
 
 
+def is_geographic(names: Sequence[str]) -> bool:
+    """Whether axes are longitude and latitude, by their names."""
+    lower = [name.lower() for name in names]
+    return len(lower) == 2 and lower[0] in LONGITUDES and lower[1] in LATITUDES
+
+
 def std_name(name: str) -> str:
     """What the standard deviations of a value are called."""
     return f"{name}_std"
 
 
 def write_grid(path: str | os.PathLike[str], grid: Grid, notes: dict | None = None) -> Path:
-    """Write a grid in the format of the path's ending: npz, nc (NetCDF) or csv. The file appears whole or not at all.
+    """Write a grid in the format of the path's ending: npz, nc (NetCDF), tif (GeoTIFF) or csv.
+
+    The file appears whole or not at all.
 
     Parameters
     ----------
     path : path of the file; replaced if it exists, once all is written
     grid : Grid
     notes : dict, optional
-        Attributes of a NetCDF file; other formats leave them out.
+        Attributes of a NetCDF file, ``crs`` such as "EPSG:25832" among them, which a GeoTIFF takes, too; other formats
+        leave them out.
 
     Returns
     -------

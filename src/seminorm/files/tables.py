@@ -3,6 +3,7 @@
 import csv
 import math
 import os
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,12 +14,16 @@ from typing import NamedTuple, TextIO
 import numpy as np
 from tqdm import tqdm
 
+from .._base.formats import all_formats
 from .errors import FileFormatError, not_a
 from .rows import is_number, load_rows, skip_lines
 
 _DELIMITERS = "\t;,"
-_MISSING = frozenset({"", "na", "n/a", "nan", "null", "none"})
+_MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "*", "-", "--", "?"})
 _CHUNK_LINES = 2**16
+_HEAD_LINES = 100  # that tell how numbers are written
+_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
+_CLOUDS = (".las", ".laz", ".ply", ".pcd", ".e57")
 
 
 class Rows(NamedTuple):
@@ -33,7 +38,8 @@ def open_table(path: str | os.PathLike[str]) -> "Table":
 
     Parameters
     ----------
-    path : path of an npy or npz file, or of text with commas, semicolons, tabs or blanks between the columns
+    path : path of an npy or npz file, of points in a LAS, LAZ, PLY, PCD or E57 file, or of text with commas,
+        semicolons, tabs or blanks between the columns
 
     Returns
     -------
@@ -61,7 +67,10 @@ def open_table(path: str | os.PathLike[str]) -> "Table":
         raise IsADirectoryError(f"{path} is a folder, not a file of points.")
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}.")
-    return ArrayTable(path) if path.suffix in (".npy", ".npz") else TextTable(path)
+    suffix = path.suffix.lower()
+    if suffix in (".npy", ".npz"):
+        return ArrayTable(path, _arrays_in(path))
+    return ArrayTable(path, _cloud_in(path)) if suffix in _CLOUDS else TextTable(path, decimal_commas=True)
 
 
 class Table(ABC):
@@ -109,15 +118,23 @@ class TextTable(Table):
 
     A first line without any number holds the names of the columns, or a comment line above the numbers does. Lines that
     start with # or // are comments. The first of ``delimiters`` that occurs stands between columns, else blanks (None).
+    With ``decimal_commas``, commas are decimal marks where something else stands between the columns and no number has
+    a point.
     ``first_fields`` are those of the first line below the names; if it is one whole number, that is ``count``.
     """
 
     unit = "line"
 
-    def __init__(self, path: Path, delimiters: str = _DELIMITERS):
+    def __init__(self, path: Path, delimiters: str = _DELIMITERS, decimal_commas: bool = False):
         self.path, self._delimiters = path, delimiters
-        comment, head = self._head()
-        self.delimiter = self._delimiter_of(head[-1][1])
+        comment, lines = self._head(_HEAD_LINES if decimal_commas else 2)
+        head = lines[:2]
+        self.delimiter, self._has_decimal_commas = self._delimiter_of(head[-1][1]), False
+        rows = [line for _, line in lines[1:] or lines]
+        delimiter = None if self.delimiter == "," else self.delimiter
+        if decimal_commas and _are_decimal_commas([_split(line, delimiter) for line in rows], delimiter):
+            self.delimiter, self._has_decimal_commas = delimiter, True
+        head = [(place, self._plain(line)) for place, line in head]
         fields = _split(head[0][1], self.delimiter)
         has_header = any(fields) and not any(map(is_number, fields))
         if has_header and len(head) == 1:
@@ -137,7 +154,8 @@ class TextTable(Table):
         with bar, self.open_numbers() as file:
             while lines := list(islice(file, _CHUNK_LINES)):
                 bar.update(sum(map(len, lines)) if verbose else 0)
-                parts.append(self._parse(np.arange(place, place + len(lines)), lines, columns, strict))
+                plain = [self._plain(line) for line in lines] if self._has_decimal_commas else lines
+                parts.append(self._parse(np.arange(place, place + len(lines)), plain, columns, strict))
                 place += len(lines)
         return Rows(*map(np.concatenate, zip(*parts, strict=True)))
 
@@ -151,8 +169,8 @@ class TextTable(Table):
     def _open(self) -> TextIO:
         return self.path.open(encoding="utf-8-sig", errors="replace")
 
-    def _head(self) -> tuple[str, list[tuple[int, str]]]:
-        """The last comment above the first line, and the first two lines with their numbers."""
+    def _head(self, n: int) -> tuple[str, list[tuple[int, str]]]:
+        """The last comment above the first line, and the first lines with their numbers."""
         comment, head = "", []
         with self._open() as file:
             for place, line in enumerate(file, start=1):
@@ -162,7 +180,7 @@ class TextTable(Table):
                     head.append((place, line))
                 elif line.strip() and not head:
                     comment = line.strip().lstrip("#/ \t")
-                if len(head) == 2:
+                if len(head) == n:
                     break
         if not head:
             raise FileFormatError(f"{self.path} holds no numbers: there is no line of numbers in it.")
@@ -193,12 +211,24 @@ class TextTable(Table):
             values = np.array([self._numbers(place, line, wanted, strict) for place, line in kept])
         return values.reshape(-1, len(wanted)), np.array([place for place, _ in kept], dtype=int)
 
+    def _plain(self, line: str) -> str:
+        """The line with decimal points."""
+        return line.replace(",", ".") if self._has_decimal_commas else line
+
     def _at_once(self, lines: list[str], columns: Sequence[int] | None) -> np.ndarray | None:
+        if any(self._is_cut(line) for line in (lines[-1:] if self.delimiter is None else lines)):
+            return None
         try:
             values = load_rows(lines, self.delimiter, columns=columns)
         except ValueError:
             return None
         return values if columns is not None or values.shape[1] == self.width or not len(values) else None
+
+    def _is_cut(self, line: str) -> bool:
+        """Whether a line of data has fewer columns than the first one; quickly."""
+        if self.delimiter is not None:
+            return line.count(self.delimiter) < self.width - 1 and _is_data(line)
+        return _is_data(line) and len(line.split()) < self.width
 
     def _numbers(self, place: int, line: str, columns: Sequence[int], strict: bool) -> list[float]:
         fields = _split(line.partition("#")[0] if strict else line, self.delimiter)
@@ -215,22 +245,20 @@ class TextTable(Table):
             raise FileFormatError(f"{self.path}, line {place}: it has {len(fields)} columns {above}.")
         if max(columns) >= len(fields):
             wanted = f"and column {max(columns) + 1} is wanted"
-            raise FileFormatError(f"{self.path}, line {place} has {len(fields)} columns, {wanted}.")
+            raise FileFormatError(f"{self.path}, line {place} has {len(fields)} columns, {wanted}: it may be cut.")
+        if len(fields) < self.width:
+            above = f"where the first line has {self.width}"
+            raise FileFormatError(f"{self.path}, line {place}: it has {len(fields)} columns {above}, and may be cut.")
         return [float(fields[k]) if is_number(fields[k]) else math.nan for k in columns]
 
 
 class ArrayTable(Table):
-    """Arrays of an npy or npz file; those of two dimensions are columns called by the array and their number."""
+    """Arrays by name; those of two dimensions are columns called by the array and their number."""
 
     unit = "row"
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path, arrays: dict[str, np.ndarray]):
         self.path = path
-        try:
-            content = np.load(path, allow_pickle=False)
-            arrays = dict(content) if path.suffix == ".npz" else {"": content}
-        except (ValueError, EOFError) as error:
-            raise ValueError(f"{path} cannot be read as a file of arrays of numbers: {error}") from error
         self._arrays: dict[str, np.ndarray] = {}
         for name, array in arrays.items():
             self._add(name, array)
@@ -240,7 +268,7 @@ class ArrayTable(Table):
         if len(set(lengths.values())) > 1:
             stated = ", ".join(f"{name} has {length}" for name, length in lengths.items())
             raise ValueError(f"the arrays of {path} must have one row per point, all equally many: {stated}.")
-        self.names = list(self._arrays) if path.suffix == ".npz" or content.dtype.names else None
+        self.names = None if "" in arrays and not arrays[""].dtype.names else list(self._arrays)
         self.width = len(self._arrays)
 
     def read(self, columns: Sequence[int] | None = None, verbose: bool = False) -> Rows:
@@ -264,6 +292,38 @@ class ArrayTable(Table):
             self._arrays |= {f"{name}{k}": column for k, column in enumerate(array.T, start=1)}
         elif array.ndim > 2:
             raise ValueError(f"{self.path} must hold columns: {name or 'its array'} has shape {array.shape}.")
+
+
+def _arrays_in(path: Path) -> dict[str, np.ndarray]:
+    """Those of an npz file by name, that of an npy file without one."""
+    try:
+        content = np.load(path, allow_pickle=False)
+        if isinstance(content, np.ndarray):
+            return {"": content}
+        with content:
+            return dict(content)
+    except Exception as error:  # damage shows as errors of zip, zlib, NumPy and its parser of headers
+        words = f"{path} cannot be read as a file of arrays of numbers, it may be damaged or truncated: {error}"
+        raise FileFormatError(words) from error
+
+
+def _cloud_in(path: Path) -> dict[str, np.ndarray]:
+    """Coordinates and attributes of the points of a file."""
+    cloud = all_formats.read("read_points", path)
+    return {name: column for name, column in zip("xyz", cloud.points.T, strict=True)} | cloud.attributes
+
+
+def _are_decimal_commas(rows: list[list[str]], delimiter: str | None) -> bool:
+    """Whether words are numbers with decimal commas: one at least has one, and none has a point. Blanks count as
+    delimiters if every line has several words, all of them numbers.
+    """
+    words = [word for row in rows for word in row]
+    is_comma = [_DECIMAL_COMMA.fullmatch(word) is not None for word in words]
+    if delimiter is None:
+        numbers = all(comma or is_number(word) for comma, word in zip(is_comma, words, strict=True))
+        if not numbers or min(map(len, rows)) < 2:
+            return False
+    return any(is_comma) and not any("." in word and is_number(word) for word in words)
 
 
 def _is_data(line: str) -> bool:

@@ -1,6 +1,7 @@
 from .fields import plot_decision as plot_decision
 from .fields import plot_field as plot_field
 from .fields import plot_levels as plot_levels
+from .grids import plot_grid as plot_grid
 from .line import plot_band as plot_band
 from .line import plot_samples as plot_samples
 from .paths import plot_alpha_path as plot_alpha_path
