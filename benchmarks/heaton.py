@@ -9,10 +9,9 @@ those of a normal prediction of new observations, noise included; the bands are 
 import argparse
 import time
 
-import numpy as np
-from _datasets import arrays, require
+from _datasets import require
 from _scores import scores
-from scattered_data import geographic
+from scattered_data import given_test, load
 
 from seminorm import FieldSmoother
 
@@ -24,17 +23,16 @@ PUBLISHED = {  # RMSE, MAE, CRPS, interval score, coverage, minutes
 
 
 def ours(**options):
-    file = arrays("scattered/heaton_sat.npz")
-    number = len(file["X"])
-    points = geographic(*np.concatenate([file["X"], file["X_test"]]).T)
+    X, y = load("heaton_sat")
+    Z, truth = given_test("heaton_sat")
     start = time.perf_counter()
-    smoother = FieldSmoother(**options).fit(points[:number], file["y"])
+    smoother = FieldSmoother(**options).fit(X, y)
     middle = time.perf_counter()
-    mean, std = smoother.predict(points[number:], return_std="observation")
+    mean, std = smoother.predict(Z, return_std="observation")
     seconds = time.perf_counter() - start
     print(f"{smoother.function_!r}, noise {smoother.noise_variance_**0.5:.3g}; fit {middle - start:.1f} s of "
           f"{seconds:.1f} s")  # fmt: skip
-    return scores(file["y_test"], mean, std), seconds
+    return scores(truth, mean, std), seconds
 
 
 def show(name, values, minutes):

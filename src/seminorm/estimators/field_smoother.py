@@ -14,25 +14,21 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from tqdm import tqdm
 
 from .._base.spacing import repetitions
-from .._base.warnings import warn_user
+from ..fields.calibration import settings_again
 from ..fields.field import Field
 from ..fields.fit import Fit, Settings, fit_levels
-from ..fields.posterior import Posterior
 from ..fields.sources import CHUNK_POINTS, Source, is_chunk
 from ..fields.tree import Tree
 from ..functions.functionals import Functional, ObservedFunctionals
 from ..functions.grids import regular_axes, sample_on_grid
 from ..operators import Operator
 from ..operators.operator import Multiplier
-from .base import FunctionRegressor
 from .field_parameters import check_parameters, energy_of
+from .field_uncertainty import FEW, FieldUncertainty
 from .observations import functional_shape, observed_functionals
 
-_FEW = 64
-_HAIR = 1e-9  # of a cell of level 0
 
-
-class FieldSmoother(FunctionRegressor):
+class FieldSmoother(FieldUncertainty):
     """Smoothing spline in one to four dimensions by a multilevel basis: the large-scale sibling of :class:`Smoother`.
 
     Minimises alpha |f|^2 + sum_i w_i (f(x_i) - y_i)^2 + sum_i v_i |grad f(x_i) - g_i|^2, where |f|^2 is a sum of
@@ -77,6 +73,9 @@ class FieldSmoother(FunctionRegressor):
         In bytes. Left out, what the machine has.
     std_samples : int
         Random fields for the standard deviation at more than 64 points; its relative error is 1 / sqrt(2 std_samples).
+    calibrated : bool
+        Whether standard deviations of f are scaled so that bands of 95 % cover as many values of blocks that are held
+        out, if alpha is "auto"; it takes one more fit, and 24 draws, when deviations are first asked for.
     verbose : bool
         Show progress, with the level at work.
     callback : callable, optional
@@ -144,9 +143,6 @@ class FieldSmoother(FunctionRegressor):
     residual_: float
     data_bounds_: np.ndarray
     n_features_in_: int
-    _posterior: Posterior | None
-    _saved_noise: float
-    _drawn: list[Field] | None
 
     def __init__(
         self,
@@ -163,13 +159,15 @@ class FieldSmoother(FunctionRegressor):
         max_iter: int = 1000,
         memory_limit: float | None = None,
         std_samples: int = 64,
+        calibrated: bool = True,
         verbose: bool = False,
         callback: Callable[[Fit], object] | None = None,
     ):
         self.alpha, self.criterion, self.operator, self.order = alpha, criterion, operator, order
         self.degree, self.depth = degree, depth
         self.scale, self.margin, self.tol, self.max_iter, self.memory_limit = scale, margin, tol, max_iter, memory_limit
-        self.std_samples, self.verbose, self.callback = std_samples, verbose, callback
+        self.std_samples, self.calibrated = std_samples, calibrated
+        self.verbose, self.callback = verbose, callback
 
     def fit(
         self,
@@ -206,7 +204,7 @@ class FieldSmoother(FunctionRegressor):
         with tqdm(desc="reading", unit="pass", disable=not self.verbose) as bar:
             try:
                 for fit in fit_levels(source, settings, partial(_describe, bar)):
-                    self._keep(fit)
+                    self._keep(fit, settings)
                     bar.set_postfix_str(f"alpha {fit.alpha:.3g}", refresh=False)
                     bar.update()
                     if self.callback is not None:
@@ -219,12 +217,6 @@ class FieldSmoother(FunctionRegressor):
                     )
                 raise
         return self
-
-    @property
-    def noise_variance_(self) -> float:
-        """Estimated noise variance of an observation of weight 1."""
-        check_is_fitted(self)
-        return self._saved_noise if self._posterior is None else self._posterior.noise_variance
 
     def grid(
         self,
@@ -260,7 +252,7 @@ class FieldSmoother(FunctionRegressor):
         axes = regular_axes(bounds, self.function_.dimension, spacing, self.function_.tree.box.scale)
         functions: dict[str, Callable[[np.ndarray], np.ndarray]] = {value_name: self.function_}
         if std:
-            functions[f"{value_name}_std"] = partial(self._std, exact=prod(map(len, axes)) <= _FEW)
+            functions[f"{value_name}_std"] = partial(self._std, exact=prod(map(len, axes)) <= FEW)
         return sample_on_grid(functions, axes, names)
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -283,7 +275,10 @@ class FieldSmoother(FunctionRegressor):
 
     def _restore(self, fitted: dict[str, Any]) -> None:
         field = Field.from_content(fitted.pop("function_"))
-        super()._restore(fitted | {"function_": field, "_posterior": None, "_drawn": None})
+        super()._restore(
+            fitted
+            | {"function_": field, "_posterior": None, "_drawn": None, "_fit_settings": None, "_saved_factor": 1.0}
+        )
 
     def _settings(self) -> Settings:
         check_parameters(self)
@@ -338,7 +333,7 @@ class FieldSmoother(FunctionRegressor):
             return Source.of(lambda: map(_existing, X()))
         return Source.of(X, y, sample_weight, gradients, gradient_weight, chunk_points=points)
 
-    def _keep(self, fit: Fit) -> None:
+    def _keep(self, fit: Fit, settings: Settings) -> None:
         posterior = fit.posterior()  # takes a while, and an interruption must not leave half of the attributes
         self.__dict__.update(
             function_=fit.field,
@@ -354,30 +349,9 @@ class FieldSmoother(FunctionRegressor):
             data_bounds_=fit.bounds,
             _posterior=posterior,
             _drawn=None,
+            _fit_settings=settings_again(fit, settings) if self.calibrated and self.alpha == "auto" else None,
+            _saved_factor=None,
         )
-
-    def _std(self, X: np.ndarray, exact: bool | None = None) -> np.ndarray:
-        if self._posterior is None:
-            raise ValueError("files hold no standard deviations, and this smoother comes from one: fit it again.")
-        exact = len(X) <= _FEW if exact is None else exact
-        inside = _in_the_box(X, self.function_)
-        std = np.full(len(X), np.inf)
-        if not inside.all():
-            low, high = self.function_.bounds
-            warn_user(
-                f"X has points beyond the box of the field, from {low} to {high}: nothing is known there, and the "
-                "standard deviation is infinite. A larger margin makes the box larger."
-            )
-            X = X[inside]
-        if exact:
-            std[inside] = np.sqrt(np.maximum(self._posterior.variance(X), 0.0))
-            return std
-        self._drawn = drawn = self._drawn or self._posterior.samples(self.std_samples)
-        squares = np.zeros(len(X))
-        for field in drawn:
-            squares += field(X) ** 2
-        std[inside] = np.sqrt(squares / len(drawn))
-        return std
 
 
 def _field_functionals(items: Sequence[tuple] | None, dimension: int | None) -> ObservedFunctionals | None:
@@ -431,13 +405,6 @@ def _without_repetitions(X: np.ndarray, y: np.ndarray, weights: Any) -> tuple[np
     first, group = found
     each = np.ones(len(X)) if weights is None else np.broadcast_to(weights, len(X))
     return X[first], y[first], np.bincount(group, each)
-
-
-def _in_the_box(X: np.ndarray, field: Field) -> np.ndarray:
-    """Points of the box, up to rounding."""
-    box = field.tree.box
-    cells = box.coordinates(X)
-    return np.all((cells >= -_HAIR) & (cells <= box.cells + _HAIR), axis=1)
 
 
 def _check_readable(X: Any) -> None:

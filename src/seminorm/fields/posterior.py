@@ -74,7 +74,7 @@ class Posterior:
         """Effective number of parameters tr (alpha F + D)^-1 D, from random vectors of covariance D."""
         if self._trace is None:
             number = int(min(max(20_000 // max(self.system.number, 1), 1), 10))
-            noisy = self._known_source().accumulate(partial(NoisyObservations, 0, 0, number, self.system))
+            noisy = self.known_source().accumulate(partial(NoisyObservations, 0, 0, number, self.system))
             total = 0.0
             for noise in noisy.leaf_right[1:]:
                 right = gather(self.system.tree, noise)
@@ -109,7 +109,7 @@ class Posterior:
         """Fields drawn from the posterior, minus its mean: the mean of their squares estimates the variance."""
         tree, scale = self.system.tree, np.sqrt(self.noise_variance)
         tol = max(self.tol, _DRAW_TOL)
-        draws = self._cascade.draws(self._known_source(), number, seed, tol=tol, max_iter=self.max_iter)
+        draws = self._cascade.draws(self.known_source(), number, seed, tol=tol, max_iter=self.max_iter)
         return [Field(tree, scale * collapse(tree, x), self.system.energy.roughness) for x in draws]
 
     def __getstate__(self) -> dict:
@@ -119,7 +119,8 @@ class Posterior:
         self.noise_variance  # noqa: B018  # needs them
         return self.__dict__ | {"source": None}
 
-    def _known_source(self) -> Source:
+    def known_source(self) -> Source:
+        """All observations."""
         if self.source is None:
             raise ValueError(
                 "this smoother was pickled without its observations, which came from a callable or from Dask arrays: "
