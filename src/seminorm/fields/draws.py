@@ -17,7 +17,6 @@ from .system import CellEnergy, System, dot, gather
 from .tree import Tree
 
 _TOGETHER = 8  # right-hand sides that one pass over the observations makes
-_COARSE_TOL = 0.1  # of the tolerance
 
 
 class NoisyObservations(System):
@@ -61,8 +60,7 @@ class Cascade:
         for system in self.systems:
             x = prolonged(system.tree, x)
             own = np.ascontiguousarray(right[: len(x)])
-            share = 1.0 if system is self.system else _COARSE_TOL
-            system.solve_for(self.alpha, own, x, tol=share * tol, max_iter=max_iter)
+            system.solve_for(self.alpha, own, x, tol=tol, max_iter=max_iter)
         return x
 
     def inverse_form(self, right: np.ndarray, *, tol: float, max_iter: int) -> float:
