@@ -9,9 +9,9 @@ those of a normal prediction of new observations, noise included; the bands are 
 import argparse
 import time
 
-from _datasets import require
+from _datasets import arrays, require
 from _scores import scores
-from scattered_data import given_test, load
+from scattered_data import geographic, middle_of
 
 from seminorm import FieldSmoother
 
@@ -22,15 +22,18 @@ PUBLISHED = {  # RMSE, MAE, CRPS, interval score, coverage, minutes
 }
 
 
-def ours(**options):
-    X, y = load("heaton_sat")
-    Z, truth = given_test("heaton_sat")
+def ours(latitude, **options):
+    file = arrays("scattered/heaton_sat.npz")
+    middle = middle_of(file) if latitude is None else latitude
+    X, Z = (geographic(*file[name].T, middle) for name in ("X", "X_test"))
+    y, truth = file["y"], file["y_test"]
     start = time.perf_counter()
     smoother = FieldSmoother(**options).fit(X, y)
     middle = time.perf_counter()
     mean, std = smoother.predict(Z, return_std="observation")
     seconds = time.perf_counter() - start
-    print(f"{smoother.function_!r}, noise {smoother.noise_variance_**0.5:.3g}; fit {middle - start:.1f} s of "
+    print(f"{smoother.function_!r}, noise {smoother.noise_variance_**0.5:.3g}, factor "
+          f"{smoother.deviation_factor_:.2f}; fit {middle - start:.1f} s of "
           f"{seconds:.1f} s")  # fmt: skip
     return scores(truth, mean, std), seconds
 
@@ -43,9 +46,10 @@ def show(name, values, minutes):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=64, help="std_samples of FieldSmoother")
+    parser.add_argument("--latitude", type=float, help="where a degree of longitude counts as long as it is")
     arguments = parser.parse_args()
     require("scattered/heaton_sat.npz")
-    found, seconds = ours(std_samples=arguments.draws)
+    found, seconds = ours(arguments.latitude, std_samples=arguments.draws)
     print(f"{'':>16} " + " ".join(f"{title:>7}" for title in ("RMSE", "MAE", "CRPS", "score", "cover")) + "  minutes")
     for name, row in PUBLISHED.items():
         show(name, row[:-1], row[-1])

@@ -40,7 +40,7 @@ def load(name):
     if name == "rio_magnetic":
         return geographic(file["longitude"], file["latitude"]), file["total_field_anomaly_nt"].astype(float)
     if name == "heaton_sat":
-        return geographic(*file["X"].T), file["y"]
+        return geographic(*file["X"].T, middle_of(file)), file["y"]
     if name == "autzen_lidar":
         ground = file["xyz"][file["classification"] == 2].astype(float)
         return ground[:, :2], ground[:, 2]
@@ -56,7 +56,12 @@ def given_test(name):
     if name != "heaton_sat":
         return None
     file = arrays(f"scattered/{name}.npz")
-    return geographic(*file["X_test"].T, file["X"][:, 1].mean()), file["y_test"]
+    return geographic(*file["X_test"].T, middle_of(file)), file["y_test"]
+
+
+def middle_of(file):
+    """The latitude in the middle of the box of the training points."""
+    return 0.5 * (file["X"][:, 1].min() + file["X"][:, 1].max())
 
 
 def folds(X):

@@ -128,9 +128,9 @@ def test_deviations_follow_errors_on_held_out_blocks(process):
     variance = rng.uniform(0.5, 2.0, number) * rng.chisquare(24, number) / 24
     error = rng.standard_normal(number)
     for share in (0.5, 1.0, 1.6):  # of the posterior deviation
-        found = _factor(error * np.sqrt(share**2 * variance + 0.1), variance, np.full(number, 0.1), place)
+        found = _factor(error * np.sqrt(share**2 * variance + 0.1), variance, np.full(number, 0.1), place, 1000)
         assert abs(found / share - 1.0) < 0.06
-    noisy = _factor(2.0 * error, 1e-3 * variance, np.full(number, 4.0), place)
+    noisy = _factor(2.0 * error, 1e-3 * variance, np.full(number, 4.0), place, 1000)
     assert 0.8 < noisy < 1.2  # nothing to judge by
     X, y, _, _, operator, alpha = process
     right = Settings(alpha=alpha, roughness=Roughness.of(operator), depth=7)

@@ -45,7 +45,10 @@ class FieldUncertainty(FunctionRegressor):
         posterior = self._known_posterior()
         if self._saved_factor is None:
             settings = self._fit_settings
-            self._saved_factor = 1.0 if settings is None else deviation_factor(posterior.known_source(), settings)
+            factor = 1.0
+            if settings is not None:
+                factor = deviation_factor(posterior.known_source(), settings, self.std_samples)
+            self._saved_factor = factor
         return self._saved_factor
 
     def sample(self, X: Any, n_samples: int = 1, *, random_state: Any = None) -> np.ndarray:

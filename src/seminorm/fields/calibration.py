@@ -30,12 +30,12 @@ def settings_again(fit: Fit, given: Settings) -> Settings:
     return replace(chosen, criterion="auto", tol=_TOL * given.tol)
 
 
-def deviation_factor(source: Source, settings: Settings) -> float:
+def deviation_factor(source: Source, settings: Settings, draws: int = 64) -> float:
     """What the posterior deviations of f are multiplied by so that bands of 95 % cover as many values of held-out
     blocks, noise included; nearer to 1 the less these tell.
 
-    ``settings`` have the roughness and alpha of the fit. It is 1 where there is too little to judge by, and beside
-    gradients or other functionals.
+    ``settings`` have the roughness and alpha of the fit, and deviations come from so many ``draws``. It is 1 where
+    there is too little to judge by, and beside gradients or other functionals.
     """
     summary = Summary(_POINTS)
     for number, chunk in enumerate(source):
@@ -52,7 +52,7 @@ def deviation_factor(source: Source, settings: Settings) -> float:
     if len(place) < _LEAST or place.max() + 1 < _BLOCKS:
         return 1.0
     error, variance, noise = _held_out(X, y, w, out, settings)
-    return _factor(error, variance, noise, place)
+    return _factor(error, variance, noise, place, draws)
 
 
 def _held_out(
@@ -65,11 +65,13 @@ def _held_out(
     return y[out] - fit.field(X[out]), variance, posterior.noise_variance / w[out]
 
 
-def _factor(error: np.ndarray, variance: np.ndarray, noise: np.ndarray, place: np.ndarray) -> float:
+def _factor(error: np.ndarray, variance: np.ndarray, noise: np.ndarray, place: np.ndarray, draws: int) -> float:
     """The mean of its logarithm, given a prior around 0 and the coverage, whose chance is that between blocks."""
-    width, wider = special.ndtri(0.5 + 0.5 * _LEVEL), special.stdtrit(_DRAWS, 0.5 + 0.5 * _LEVEL)
+    width = special.ndtri(0.5 + 0.5 * _LEVEL)
+    # a mean of a few squares is uncertain, and a band from it must be wider: those of Student are known
+    wider = width * special.stdtrit(_DRAWS, 0.5 + 0.5 * _LEVEL) / special.stdtrit(draws, 0.5 + 0.5 * _LEVEL)
 
-    def inside(logarithm: float) -> np.ndarray:  # the variances of f are means of as many squares as there are draws
+    def inside(logarithm: float) -> np.ndarray:
         return error**2 <= (wider * np.exp(logarithm)) ** 2 * variance + width**2 * noise
 
     def excess(logarithm: float) -> float:

@@ -124,7 +124,7 @@ class Posterior:
         if self.source is None:
             raise ValueError(
                 "this smoother was pickled without its observations, which came from a callable or from Dask arrays: "
-                "fit it again for standard deviations at many points."
+                "fit it again for standard deviations and draws."
             )
         return self.source
 
