@@ -5,7 +5,9 @@ an elevation model, and surface temperatures from a satellite, with the test poi
 clouds [Heaton 2019]. Elsewhere the area is cut into squares, a fifth of which is held out in turn: points next to the
 held-out ones are held out too. The peers: RBFInterpolator with 50 neighbours, and a dense thin plate on as many
 random points as it can take in about a minute; both interpolate, and both are also tried with the smoothing that does
-best on the held-out points. With --pictures FOLDER, the fitted fields are drawn.
+best on the held-out points. With --coverage, the deviations of FieldSmoother are judged instead: the share of held-out
+values within bands of 95 %, of observations and of f alone, and scores of the normal prediction. With --pictures
+FOLDER, the fitted fields are drawn.
 """
 
 import argparse
@@ -14,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 from _datasets import arrays, exists, missing, require
+from _scores import WIDTH, scores
 from scipy.interpolate import RBFInterpolator
 
 from seminorm import FieldSmoother
@@ -24,9 +27,10 @@ SQUARES = 24
 FOLDS = 5
 
 
-def geographic(longitude, latitude):
-    """Degrees of latitude along both axes, near the middle of the area."""
-    return np.column_stack([longitude * np.cos(np.deg2rad(np.mean(latitude))), latitude]).astype(float)
+def geographic(longitude, latitude, middle=None):
+    """Degrees of latitude along both axes, near the middle of the area, by default the mean latitude."""
+    middle = np.mean(latitude) if middle is None else middle
+    return np.column_stack([longitude * np.cos(np.deg2rad(middle)), latitude]).astype(float)
 
 
 def load(name):
@@ -36,7 +40,7 @@ def load(name):
     if name == "rio_magnetic":
         return geographic(file["longitude"], file["latitude"]), file["total_field_anomaly_nt"].astype(float)
     if name == "heaton_sat":
-        return file["X"], file["y"]
+        return geographic(*file["X"].T, middle_of(file)), file["y"]
     if name == "autzen_lidar":
         ground = file["xyz"][file["classification"] == 2].astype(float)
         return ground[:, :2], ground[:, 2]
@@ -52,7 +56,12 @@ def given_test(name):
     if name != "heaton_sat":
         return None
     file = arrays(f"scattered/{name}.npz")
-    return file["X_test"], file["y_test"]
+    return geographic(*file["X_test"].T, middle_of(file)), file["y_test"]
+
+
+def middle_of(file):
+    """The latitude in the middle of the box of the training points."""
+    return 0.5 * (file["X"][:, 1].min() + file["X"][:, 1].max())
 
 
 def folds(X):
@@ -93,13 +102,41 @@ def splits(X, y, test, number):
         yield X[fold != k], y[fold != k], X[fold == k], y[fold == k]
 
 
-def compare(name, number, peers):
+def in_unit_square(name):
+    """Points, values, and the points and values to test with, if there are any."""
     X, y = load(name)
     test = given_test(name)
     low, scale = X.min(axis=0), np.ptp(X, axis=0).max()
-    X = (X - low) / scale
-    if test is not None:
-        test = (test[0] - low) / scale, test[1]
+    return (X - low) / scale, y, test if test is None else ((test[0] - low) / scale, test[1])
+
+
+def cover(name, number):
+    """Coverage and scores, fold by fold, and their means."""
+    X, y, test = in_unit_square(name)
+    print(f"{name}: {len(X)} points\n{'fold':>6} {'of y':>6} {'of f':>6} {'rms':>9} {'CRPS':>9} {'interval':>9} "
+          f"{'factor':>6} {'fit, s':>7} {'std, s':>7}")  # fmt: skip
+    rows = []
+    for fold, (points, values, Z, truth) in enumerate(splits(X, y, test, number)):
+        start = time.perf_counter()
+        smoother = FieldSmoother().fit(points, values)
+        middle = time.perf_counter()
+        mean, std = smoother.predict(Z, return_std="observation")
+        end = time.perf_counter()
+        rms, _, crps, interval, covered = scores(truth, mean, std)
+        alone = np.sqrt(std**2 - smoother.noise_variance_)
+        of_f = np.mean(abs(truth - mean) <= WIDTH * alone)
+        rows.append((covered, of_f, rms, crps, interval, smoother.deviation_factor_, middle - start, end - middle))
+        show(fold, rows[-1])
+    show("mean", np.mean(rows, axis=0))
+
+
+def show(name, row):
+    shape = "{:>6} {:6.3f} {:6.3f} {:9.4g} {:9.4g} {:9.4g} {:6.2f} {:7.1f} {:7.1f}"
+    print(shape.format(name, *row), flush=True)
+
+
+def compare(name, number, peers):
+    X, y, test = in_unit_square(name)
     methods = {
         "FieldSmoother": field,
         "FieldSmoother(order=2)": lambda *a: field(*a, order=2),
@@ -153,6 +190,7 @@ if __name__ == "__main__":
     parser.add_argument("sets", nargs="*", help="files of the folder scattered, without .npz; all by default")
     parser.add_argument("--folds", type=int, default=FOLDS, choices=range(1, FOLDS + 1))
     parser.add_argument("--no-peers", action="store_true", help="FieldSmoother alone")
+    parser.add_argument("--coverage", action="store_true", help="judge the deviations")
     parser.add_argument("--pictures", metavar="FOLDER")
     arguments = parser.parse_args()
     sets = arguments.sets or SETS
@@ -160,6 +198,9 @@ if __name__ == "__main__":
     for name in sets:
         if not exists(f"scattered/{name}.npz"):
             print(missing(f"scattered/{name}.npz"))
+            continue
+        if arguments.coverage:
+            cover(name, arguments.folds)
             continue
         points, values = compare(name, arguments.folds, not arguments.no_peers)
         if arguments.pictures:

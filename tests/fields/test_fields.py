@@ -394,7 +394,7 @@ def test_posterior_is_the_formula_of_the_source():
     values = np.stack([f(X) for f in basis_columns(tree)], axis=1)
     trace = np.trace(np.linalg.lstsq(matrix, values.T @ values, rcond=1e-13)[0])
     assert abs(posterior.trace - trace) < 0.25 * trace
-    drawn = Posterior(fit.system, alpha, fit.system.residual_square_sum(fit.x), trace).samples(400)
+    drawn = Posterior(fit.system, alpha, fit.source, fit.system.residual_square_sum(fit.x), trace).samples(400)
     spread = np.mean([field(Z) ** 2 for field in drawn], axis=0)
     np.testing.assert_allclose(spread, posterior.variance(Z) / posterior.noise_variance
                                * fit.system.residual_square_sum(fit.x) / (80 - trace), rtol=0.3)  # fmt: skip

@@ -6,10 +6,10 @@ from field_bases import dense_matrix, random_field, small_tree
 
 from seminorm import Field, FieldSmoother, Smoother
 from seminorm.fields import Roughness, Source
+from seminorm.fields.draws import energy_noise
 from seminorm.fields.families import choose, tension
 from seminorm.fields.likelihood import Likelihood
 from seminorm.fields.pointwise import LocalEnergy
-from seminorm.fields.posterior import energy_noise
 from seminorm.fields.system import Energy, System
 from seminorm.fields.windows import windows_of
 from seminorm.kernels import Gaussian

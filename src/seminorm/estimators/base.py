@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
@@ -46,18 +48,51 @@ class FunctionRegressor(SavedEstimator, RegressorMixin, BaseEstimator, ABC):
     """Base of the smoothers: what they do with ``function_`` and its standard deviations."""
 
     function_: Any
+    noise_variance_: Any
 
     @overload
     def predict(self, X: Any, return_std: Literal[False] = False) -> np.ndarray: ...
 
     @overload
-    def predict(self, X: Any, return_std: Literal[True]) -> tuple[np.ndarray, np.ndarray]: ...
+    def predict(self, X: Any, return_std: Literal[True, "observation"]) -> tuple[np.ndarray, np.ndarray]: ...
 
-    def predict(self, X: Any, return_std: bool = False) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
-        """Values at X; with ``return_std`` also the posterior standard deviation of f (without the noise)."""
+    def predict(
+        self, X: Any, return_std: bool | Literal["observation"] = False
+    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+        """Values at X; with ``return_std`` also the posterior standard deviation of f, and with
+        ``return_std="observation"`` that of a new observation of weight 1, which has noise.
+        """
+        noisy = isinstance(return_std, str)
+        if noisy and return_std != "observation":
+            raise ValueError(f'return_std must be True, False or "observation", got {return_std!r}.')
         X = self._check_points(X)
         mean = self._mean(X)
-        return (mean, self._std(X)) if return_std else mean
+        if not return_std:
+            return mean
+        std = self._std(X)
+        return mean, np.sqrt(std**2 + self.noise_variance_) if noisy else std
+
+    def predict_quantile(self, X: Any, q: ArrayLike, *, observation: bool = True) -> np.ndarray:
+        """Quantiles of a normal prediction at X, of a new observation of weight 1 or of f.
+
+        Parameters
+        ----------
+        X : array (n, d)
+            Points.
+        q : float or array
+            Between 0 and 1.
+        observation : bool
+            Whether noise counts, as in ``predict(X, return_std="observation")``.
+
+        Returns
+        -------
+        array (n,), or (n, k) for outputs, with the shape of ``q`` as further axes
+        """
+        levels = np.asarray(q, dtype=float)
+        if not ((levels > 0.0) & (levels < 1.0)).all():
+            raise ValueError(f"q must lie between 0 and 1, got {q!r}.")
+        mean, std = self.predict(X, return_std="observation" if observation else True)
+        return mean[(...,) + (None,) * levels.ndim] + np.multiply.outer(std, special.ndtri(levels))
 
     def predict_gradient(self, X: Any) -> np.ndarray:
         """Gradients at X: (n, d), or (n, k, d) for k outputs."""

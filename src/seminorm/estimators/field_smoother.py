@@ -13,11 +13,10 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 from tqdm import tqdm
 
-from .._base.warnings import warn_user
+from ..fields.calibration import settings_again
 from ..fields.features import features_at, fit_with_features
 from ..fields.field import Field
 from ..fields.fit import Fit, Settings, fit_levels
-from ..fields.posterior import Posterior
 from ..fields.robust import NEEDS, fit_robust
 from ..fields.sources import CHUNK_POINTS, Source, is_chunk
 from ..fields.tree import Tree
@@ -25,7 +24,6 @@ from ..functions.grids import regular_axes, sample_on_grid
 from ..losses import loss_named
 from ..operators import Operator
 from ..operators.operator import Multiplier
-from .base import FunctionRegressor
 from .field_input import (
     axes_like,
     check_readable,
@@ -40,13 +38,11 @@ from .field_input import (
     without_unused,
 )
 from .field_parameters import check_parameters, energy_of
+from .field_uncertainty import FEW, FieldUncertainty
 from .observations import functional_shape
 
-_FEW = 64
-_HAIR = 1e-9  # of a cell of level 0
 
-
-class FieldSmoother(FunctionRegressor):
+class FieldSmoother(FieldUncertainty):
     """Smoothing spline in one to four dimensions by a multilevel basis: the large-scale sibling of :class:`Smoother`.
 
     Minimises alpha |f|^2 + sum_i w_i (f(x_i) - y_i)^2 + sum_i v_i |grad f(x_i) - g_i|^2, where |f|^2 is a sum of
@@ -98,6 +94,9 @@ class FieldSmoother(FunctionRegressor):
         In bytes. Left out, what the machine has.
     std_samples : int
         Random fields for the standard deviation at more than 64 points; its relative error is 1 / sqrt(2 std_samples).
+    calibrated : bool
+        Whether standard deviations of f are scaled so that bands of 95 % cover as many values of blocks that are held
+        out, if alpha is "auto"; it takes one more fit, and 24 draws, when deviations are first asked for.
     verbose : bool
         Show progress, with the level at work.
     callback : callable, optional
@@ -173,9 +172,6 @@ class FieldSmoother(FunctionRegressor):
     n_features_in_: int
     _state = ("_value_name",)
     _value_name = "value"
-    _posterior: Posterior | None
-    _saved_noise: float
-    _drawn: list[Field] | None
 
     def __init__(
         self,
@@ -194,13 +190,15 @@ class FieldSmoother(FunctionRegressor):
         max_iter: int = 1000,
         memory_limit: float | None = None,
         std_samples: int = 64,
+        calibrated: bool = True,
         verbose: bool = False,
         callback: Callable[[Fit], object] | None = None,
     ):
         self.alpha, self.criterion, self.operator, self.order = alpha, criterion, operator, order
         self.null_space, self.loss, self.degree, self.depth = null_space, loss, degree, depth
         self.scale, self.margin, self.tol, self.max_iter, self.memory_limit = scale, margin, tol, max_iter, memory_limit
-        self.std_samples, self.verbose, self.callback = std_samples, verbose, callback
+        self.std_samples, self.calibrated = std_samples, calibrated
+        self.verbose, self.callback = verbose, callback
 
     def fit(
         self,
@@ -243,7 +241,7 @@ class FieldSmoother(FunctionRegressor):
         with tqdm(desc="reading", unit="pass", disable=not self.verbose) as bar:
             try:
                 for fit in self._levels(source, settings, partial(_describe, bar)):
-                    self._keep(fit)
+                    self._keep(fit, settings)
                     bar.set_postfix_str(f"alpha {fit.alpha:.3g}", refresh=False)
                     bar.update()
                     if self.callback is not None:
@@ -256,12 +254,6 @@ class FieldSmoother(FunctionRegressor):
                     )
                 raise
         return self
-
-    @property
-    def noise_variance_(self) -> float:
-        """Estimated noise variance of an observation of weight 1."""
-        check_is_fitted(self)
-        return self._saved_noise if self._posterior is None else self._posterior.noise_variance
 
     def grid(
         self,
@@ -299,7 +291,7 @@ class FieldSmoother(FunctionRegressor):
         axes = regular_axes(bounds, self.function_.dimension, spacing, self.function_.tree.box.scale)
         functions: dict[str, Callable[[np.ndarray], np.ndarray]] = {value_name: self._mean}
         if std:
-            functions[f"{value_name}_std"] = partial(self._std, exact=prod(map(len, axes)) <= _FEW)
+            functions[f"{value_name}_std"] = partial(self._std, exact=prod(map(len, axes)) <= FEW)
         return sample_on_grid(functions, axes, names)
 
     def predict_grid(self, like: Any) -> Any:
@@ -327,17 +319,22 @@ class FieldSmoother(FunctionRegressor):
         names = [str(name) for name in getattr(self, "feature_names_in_", ())]
         return names if names and self._value_name not in names else None
 
-    def predict_gradient(self, X: Any) -> np.ndarray:
-        """Gradients at X (n, d)."""
+    def predict_gradient(self, X: Any, return_std: bool = False) -> Any:
+        """Gradients (n, d) at X; with ``return_std`` also the standard deviations of their components."""
         if self.null_space is not None:
             raise ValueError(
                 "null_space tells no gradients of its features: use function_.gradient for those of f alone."
             )
-        return super().predict_gradient(X)
+        return super().predict_gradient(X, return_std)
 
     def _mean(self, X: np.ndarray) -> np.ndarray:
         values = self.function_(X)
         return values if self.null_space is None else values + features_at(self.null_space, X) @ self.null_coef_
+
+    def _is_to_be_calibrated(self) -> bool:
+        """Whether deviations can be judged by fits of blocks that repeat this fit."""
+        plain = self.loss == "squared" and self.null_space is None
+        return plain and self.calibrated and self.alpha == "auto"
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "function_")
@@ -361,7 +358,10 @@ class FieldSmoother(FunctionRegressor):
 
     def _restore(self, fitted: dict[str, Any]) -> None:
         field = Field.from_content(fitted.pop("function_"))
-        super()._restore(fitted | {"function_": field, "_posterior": None, "_drawn": None})
+        super()._restore(
+            fitted
+            | {"function_": field, "_posterior": None, "_drawn": None, "_fit_settings": None, "_saved_factor": 1.0}
+        )
 
     def _settings(self) -> Settings:
         check_parameters(self)
@@ -423,7 +423,7 @@ class FieldSmoother(FunctionRegressor):
             return Source.of(lambda: map(existing, X()))
         return Source.of(X, y, sample_weight, gradients, gradient_weight, chunk_points=points)
 
-    def _keep(self, fit: Fit) -> None:
+    def _keep(self, fit: Fit, settings: Settings) -> None:
         posterior = fit.posterior()  # takes a while, and an interruption must not leave half of the attributes
         self.__dict__.update(
             function_=fit.field,
@@ -439,34 +439,13 @@ class FieldSmoother(FunctionRegressor):
             data_bounds_=fit.bounds,
             _posterior=posterior,
             _drawn=None,
+            _fit_settings=settings_again(fit, settings) if self._is_to_be_calibrated() else None,
+            _saved_factor=None,
         )
         if fit.null_coef is not None:
             self.null_coef_ = fit.null_coef
         if fit.factors is not None:
             self.weights_ = fit.factors
-
-    def _std(self, X: np.ndarray, exact: bool | None = None) -> np.ndarray:
-        if self._posterior is None:
-            raise ValueError("files hold no standard deviations, and this smoother comes from one: fit it again.")
-        exact = len(X) <= _FEW if exact is None else exact
-        inside = _in_the_box(X, self.function_)
-        std = np.full(len(X), np.inf)
-        if not inside.all():
-            low, high = self.function_.bounds
-            warn_user(
-                f"X has points beyond the box of the field, from {low} to {high}: nothing is known there, and the "
-                "standard deviation is infinite. A larger margin makes the box larger."
-            )
-            X = X[inside]
-        if exact:
-            std[inside] = np.sqrt(np.maximum(self._posterior.variance(X), 0.0))
-            return std
-        self._drawn = drawn = self._drawn or self._posterior.samples(self.std_samples)
-        squares = np.zeros(len(X))
-        for field in drawn:
-            squares += field(X) ** 2
-        std[inside] = np.sqrt(squares / len(drawn))
-        return std
 
 
 def _describe(bar: tqdm, tree: Tree) -> None:
@@ -479,10 +458,3 @@ def _path(fit: Fit) -> dict[str, np.ndarray]:
     columns = {"alpha": "alpha", "score": "score", "edf": "trace"}
     path = {name: [getattr(score, attribute) for score in fit.path] for name, attribute in columns.items()}
     return {name: np.array(values, dtype=float) for name, values in path.items() if None not in values}
-
-
-def _in_the_box(X: np.ndarray, field: Field) -> np.ndarray:
-    """Points of the box, up to rounding."""
-    box = field.tree.box
-    cells = box.coordinates(X)
-    return np.all((cells >= -_HAIR) & (cells <= box.cells + _HAIR), axis=1)

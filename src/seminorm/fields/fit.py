@@ -15,13 +15,14 @@ from ..solvers.linear.conjugate_gradients import Outcome
 from .families import AUTO_DIMENSIONS, FEW, MOST_DIMENSIONS, Choice, choose
 from .field import Field
 from .levels import LevelProblem, fit_coarse_to_fine
+from .likelihood import free_polynomials
 from .limits import DEEPEST
 from .posterior import Posterior
 from .refinement import Residuals, residuals_of
 from .roughness import THIN_PLATE, Roughness
 from .selection import AlphaSelection, CrossValidation, HeldOut, Score
 from .sources import Source, Summary, block_numbers, values_of
-from .system import System, collapse
+from .system import System, collapse, dot
 from .tree import Tree
 
 _SAMPLE = 2**18  # points kept in memory for the coarse levels
@@ -105,8 +106,8 @@ class Fit:
     ----------
     field, alpha : Field
         Float.
-    system, x : System, array
-        The equations and the coefficients of all levels.
+    system, source, x : System, Source, array
+        The equations, all observations, and the coefficients of all levels.
     outcome : Outcome
         Steps of the last solution, and its relative residual.
     path, trace : list of Score, float or None
@@ -128,6 +129,7 @@ class Fit:
 
     field: Field
     system: System
+    source: Source
     x: np.ndarray
     alpha: float
     outcome: Outcome
@@ -143,10 +145,19 @@ class Fit:
 
     def posterior(self) -> Posterior:
         """Variance of the field."""
-        square_sum = self.system.residual_square_sum(self.x)
-        if self.scale is not None:  # squares, and be they weighted, still feel outliers
-            square_sum = self.scale**2 * self.system.number
-        return Posterior(self.system, self.alpha, square_sum, self.trace)
+        rest = self.system.residual_square_sum(self.x)
+        if self.scale is None:
+            return Posterior(self.system, self.alpha, self.source, rest, self.trace, self._likely_variance())
+        rest = self.scale**2 * self.system.number  # squares, and be they weighted, still feel outliers
+        return Posterior(self.system, self.alpha, self.source, rest, self.trace, None)
+
+    def _likely_variance(self) -> float | None:
+        """The noise variance of the largest restricted likelihood, if that chose alpha."""
+        if self.criterion != "reml":
+            return None
+        free = free_polynomials(self.field.dimension, self.field.roughness.lowest)
+        least = self.system.square_sum - dot(self.system.right[0], self.x)
+        return max(least, 0.0) / max(self.system.number - free, 1)
 
 
 def fit_field(source: Source, settings: Settings) -> Fit:
@@ -225,7 +236,7 @@ def fit_levels(
     fit = yield from fit_coarse_to_fine(problem, tree, x, memory_limit=settings.memory_limit, begin=begin)
     if settings.chosen and not problem.choose:
         begin(fit.field.tree)
-        fit = _fit_level(fit.field.tree, problem.data, summary, settings, fit.x, True)
+        fit = _fit_level(fit.field.tree, problem.data, source, summary, settings, fit.x, True)
     fit = finished(fit, settings)
     shallow = settings.depth is None and fit.field.depth <= (3 if settings.by_likelihood else 1)
     if settings.warns and shallow and summary.n_sample >= _MANY:
@@ -315,7 +326,7 @@ class _FieldLevels(LevelProblem[Fit]):
         self.data = self._source if self._all_data else _data_for(tree, self._source, self._summary)
         self._all_data = False
         self.choose = self._settings.chosen and (self.choose or self._crowd < _CROWDED)
-        fit = _fit_level(tree, self.data, self._summary, self._settings, x, self.choose)
+        fit = _fit_level(tree, self.data, self._source, self._summary, self._settings, x, self.choose)
         self._crowd = _crowd(fit.system)
         return fit
 
@@ -369,7 +380,9 @@ class _FieldLevels(LevelProblem[Fit]):
         return int(stencils + 8 * _VECTORS * tree.active.size)
 
 
-def _fit_level(tree: Tree, data: Source, summary: Summary, settings: Settings, x: np.ndarray, choose: bool) -> Fit:
+def _fit_level(
+    tree: Tree, data: Source, source: Source, summary: Summary, settings: Settings, x: np.ndarray, choose: bool
+) -> Fit:
     """A solution good enough to see what is missing, for an alpha that is given or chosen; small while there are many
     points in a cell and the basis does the smoothing.
 
@@ -397,6 +410,7 @@ def _fit_level(tree: Tree, data: Source, summary: Summary, settings: Settings, x
     return Fit(
         field,
         system,
+        source,
         x,
         alpha,
         outcome,

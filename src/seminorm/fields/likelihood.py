@@ -68,7 +68,7 @@ class Likelihood:
         prior, log_prior = self._prior(roughness)
         alpha = max(alpha, _LEAST * self.balance(roughness))
         deviance, squares, number = 0.0, 0.0, 0
-        p = _free(self.basis.dimension, roughness.lowest)
+        p = free_polynomials(self.basis.dimension, roughness.lowest)
         for window, data in zip(self.windows, self._data, strict=True):
             factors = factorize(data + alpha * prior)
             least, log_trend = self._least(window, factors)
@@ -121,11 +121,11 @@ class Likelihood:
         """Coefficients of the constant and of the coordinates: the polynomials below degree 2."""
         places = self.basis.centers()
         return np.column_stack([np.ones(len(places)), places - places.mean(axis=0)])[
-            :, : _free(self.basis.dimension, number)
+            :, : free_polynomials(self.basis.dimension, number)
         ]
 
 
-def _free(dimension: int, lowest: int) -> int:
+def free_polynomials(dimension: int, lowest: int) -> int:
     """How many polynomials are free: below degree 0, 1 or 2."""
     return (0, 1, 1 + dimension)[lowest]
 

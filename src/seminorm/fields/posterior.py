@@ -5,19 +5,19 @@ degenerate covariance, and its variance at t is s2 f_t' (alpha F + F_x' W F_x)^-
 functions at t.
 """
 
-from collections.abc import Callable
+from functools import cached_property, partial
 
 import numpy as np
-from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike
 
 from .. import _native
+from .draws import Cascade, NoisyObservations
 from .field import Field
-from .system import CellEnergy, System, collapse, dot, gather
-from .tree import Tree
+from .sources import Source
+from .system import System, collapse, dot, gather
 
-_ROOT_DEGREE = 40
 _TRACE_TOL = 0.05
+_DRAW_TOL = 1e-2  # makes deviations smaller by some tenths of a per cent
 
 
 class Posterior:
@@ -25,12 +25,15 @@ class Posterior:
 
     Parameters
     ----------
-    system, alpha : System, float
-        Closed equations, and the alpha that they were solved for.
+    system, alpha, source : System, float, Source
+        Closed equations, the alpha that they were solved for, and all of their observations, None where they are
+        not at hand.
     residual_square_sum : float
         Of the field at the data.
     trace : float, optional
         Effective number of parameters; left out, it is estimated when it is needed.
+    likely_variance : float, optional
+        The noise variance of the largest restricted likelihood; left out, it is what the residuals tell.
     tol, max_iter : float, int
         For the solutions.
 
@@ -53,25 +56,28 @@ class Posterior:
         self,
         system: System,
         alpha: float,
+        source: Source | None,
         residual_square_sum: float,
         trace: float | None = None,
+        likely_variance: float | None = None,
         *,
-        tol: float = 1e-6,
+        tol: float = 1e-4,
         max_iter: int = 1000,
     ):
+        self.source = source
         self.system, self.alpha, self.residual_square_sum = system, alpha, residual_square_sum
         self.tol, self.max_iter = tol, max_iter
-        self._trace = trace
+        self._trace, self._likely_variance = trace, likely_variance
 
     @property
     def trace(self) -> float:
         """Effective number of parameters tr (alpha F + D)^-1 D, from random vectors of covariance D."""
         if self._trace is None:
-            rng = np.random.default_rng(0)
             number = int(min(max(20_000 // max(self.system.number, 1), 1), 10))
+            noisy = self.known_source().accumulate(partial(NoisyObservations, 0, 0, number, self.system))
             total = 0.0
-            for _ in range(number):
-                right = gather(self.system.tree, self._data_noise(rng))
+            for noise in noisy.leaf_right[1:]:
+                right = gather(self.system.tree, noise)
                 x = np.zeros_like(right)
                 self.system.solve_for(self.alpha, right, x, tol=_TRACE_TOL, max_iter=self.max_iter)
                 total += dot(right, x)
@@ -80,7 +86,9 @@ class Posterior:
 
     @property
     def noise_variance(self) -> float:
-        """Of an observation of weight 1: what is left of the data, per degree of freedom."""
+        """Of an observation of weight 1: the likely one, or what is left of the data, per degree of freedom."""
+        if self._likely_variance is not None:
+            return self._likely_variance
         return max(self.residual_square_sum, 0.0) / max(self.system.number - self.trace, 1.0)
 
     def variance(self, X: ArrayLike) -> np.ndarray:
@@ -94,70 +102,32 @@ class Posterior:
             one = points[i : i + 1], block[i : i + 1], cell[i : i + 1]
             _native.spread_points(tree.links, *one, np.ones(1), leaf_right)
             right = gather(tree, leaf_right)
-            x = np.zeros_like(right)
-            self.system.solve_for(self.alpha, right, x, tol=self.tol, max_iter=self.max_iter)
-            result[i] = dot(right, x)
+            result[i] = self._cascade.inverse_form(right, tol=self.tol, max_iter=self.max_iter)
         return self.noise_variance * result
 
     def samples(self, number: int, seed: int = 0) -> list[Field]:
         """Fields drawn from the posterior, minus its mean: the mean of their squares estimates the variance."""
-        rng = np.random.default_rng(seed)
-        tree = self.system.tree
-        fields = []
-        for _ in range(number):
-            right = gather(tree, self._noise(rng))
-            x = np.zeros_like(right)
-            self.system.solve_for(self.alpha, right, x, tol=max(self.tol, 1e-3), max_iter=self.max_iter)
-            coef = np.sqrt(self.noise_variance) * collapse(tree, x)
-            fields.append(Field(tree, coef, self.system.energy.roughness))
-        return fields
+        tree, scale = self.system.tree, np.sqrt(self.noise_variance)
+        tol = max(self.tol, _DRAW_TOL)
+        draws = self._cascade.draws(self.known_source(), number, seed, tol=tol, max_iter=self.max_iter)
+        return [Field(tree, scale * collapse(tree, x), self.system.energy.roughness) for x in draws]
 
-    def _noise(self, rng: np.random.Generator) -> np.ndarray:
-        """Normal numbers, on the leaves, whose covariance is the matrix of the system."""
-        return self._data_noise(rng) + energy_noise(self.system.tree, self.system.energy, self.alpha, rng)
+    def __getstate__(self) -> dict:
+        """All but observations that cannot be copied to another process."""
+        if self.source is None or self.source.in_memory:
+            return self.__dict__
+        self.noise_variance  # noqa: B018  # needs them
+        return self.__dict__ | {"source": None}
 
-    def _data_noise(self, rng: np.random.Generator) -> np.ndarray:
-        """That of the data alone, by a polynomial that approximates the square root."""
-        diagonal = self.system.data_diagonal()
-        scale = np.sqrt(diagonal)
-        inverse = np.where(diagonal > 0, 1 / np.where(diagonal > 0, scale, 1.0), 0.0)
+    def known_source(self) -> Source:
+        """All observations."""
+        if self.source is None:
+            raise ValueError(
+                "this smoother was pickled without its observations, which came from a callable or from Dask arrays: "
+                "fit it again for standard deviations and draws."
+            )
+        return self.source
 
-        def scaled(v: np.ndarray) -> np.ndarray:
-            return inverse * self.system.data_form(inverse * v)
-
-        g = rng.standard_normal(scale.shape) * (diagonal > 0)
-        largest = self._largest(scaled, g)
-        # sqrt on [0, largest] in Chebyshev polynomials: what is lost are directions that data hardly see
-        series: np.ndarray = chebyshev.chebinterpolate(lambda t: np.sqrt(0.5 * largest * (t + 1)), _ROOT_DEGREE)
-        before, now = g, 2 / largest * scaled(g) - g
-        total = series[0] * before + series[1] * now
-        for coefficient in series[2:]:
-            before, now = now, 2 * (2 / largest * scaled(now) - now) - before
-            total += coefficient * now
-        return scale * total
-
-    @staticmethod
-    def _largest(scaled: Callable[[np.ndarray], np.ndarray], g: np.ndarray) -> float:
-        """The largest eigenvalue, from above: some steps of the power method and a fifth more."""
-        v = g
-        norm = 1.0
-        for _ in range(20):
-            v = scaled(v)
-            norm = np.sqrt(dot(v, v))
-            if norm == 0.0:
-                return 1.0
-            v /= norm
-        return 1.2 * norm
-
-
-def energy_noise(tree: Tree, energy: CellEnergy, alpha: float, rng: np.random.Generator) -> np.ndarray:
-    """Normal numbers whose covariance is alpha times the energy, on the leaves: made cell by cell."""
-    values, vectors = np.linalg.eigh(energy.cells)
-    keep = values > values[:, -1:] * 1e-13
-    first = np.flatnonzero(keep.any(axis=0))[0]  # ascending: what all levels have at most
-    factors = np.ascontiguousarray((vectors * np.sqrt(np.where(keep, values, 0.0))[:, None])[:, :, first:])
-    numbers = rng.standard_normal((int(np.count_nonzero(tree.leaf)), factors.shape[2]))
-    noise = np.zeros(tree.active.shape)
-    roots = np.sqrt(alpha * energy.factors)
-    _native.spread_cells(tree.links, tree.leaf, roots, factors, numbers, noise)
-    return noise
+    @cached_property
+    def _cascade(self) -> Cascade:
+        return Cascade(self.system, self.alpha, self.source)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
+from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -87,6 +88,8 @@ class Source:
     [2, 2, 1]
     """
 
+    in_memory = False  # whether it can be copied to another process
+
     def __init__(self, read: Callable[[], Iterable[Observations]], functionals: ObservedFunctionals | None = None):
         self._read, self.functionals = read, functionals
 
@@ -110,14 +113,17 @@ class Source:
         if isinstance(X, Source):
             return X
         if callable(X):
-            return cls(lambda: map(_as_observations, X()))
+            return cls(partial(_read_again, X))
         if isinstance(X, (list, tuple)) and len(X) and is_chunk(X[0]):
-            return cls(lambda: map(_as_observations, X))
+            return cls(partial(map, _as_observations, X))._copyable()
         arrays = Observations(X, y, sample_weight, gradients, gradient_weight)
         if hasattr(X, "dask"):
             return DaskSource(arrays)
-        begins = range(0, max(len(X), 1), chunk_points)
-        return cls(lambda: (take(arrays, slice(begin, begin + chunk_points)) for begin in begins))
+        return cls(partial(_parts, arrays, chunk_points))._copyable()
+
+    def _copyable(self) -> Source:
+        self.in_memory = True
+        return self
 
     def with_functionals(self, functionals: ObservedFunctionals | None) -> Source:
         """The same observations, and linear functionals beside them."""
@@ -270,6 +276,15 @@ def is_chunk(item: Any) -> bool:
     if isinstance(item, tuple) and not isinstance(item, Observations):
         return len(item) > 0 and np.ndim(item[0]) == 2
     return isinstance(item, (Observations, dict, str)) or hasattr(item, "__fspath__")
+
+
+def _read_again(read: Callable[[], Iterable[Any]]) -> Iterator[Observations]:
+    return map(_as_observations, read())
+
+
+def _parts(arrays: Observations, points: int) -> Iterator[Observations]:
+    """At most so many points at a time."""
+    return (take(arrays, slice(begin, begin + points)) for begin in range(0, max(len(arrays.X), 1), points))
 
 
 def _as_observations(item: Any) -> Observations:

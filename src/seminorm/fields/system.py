@@ -251,7 +251,7 @@ class System(Equations):
         self._columns: sparse.csr_array | None = None  # the transpose
 
     def add(self, chunk: Observations, first: int) -> None:
-        ready = prepare(chunk, self.tree.box, self.mean, _signs(chunk, first, self.probes) if self.probes else None)
+        ready = prepare(chunk, self.tree.box, self.mean, self._random(_numbers(chunk, first)) if self.probes else None)
         self.number += int(np.count_nonzero(ready.weights))
         self.square_sum += float((ready.weights * ready.observations[:, :, 0] ** 2).sum())
         tree = self.tree
@@ -281,7 +281,8 @@ class System(Equations):
         root = np.sqrt(weights)
         sides = [root * (targets[:, 0] - self.mean * of_constant(functional))]
         numbers = np.arange(functional.size, dtype=np.uint64) + np.uint64(2**60)  # no observation has these
-        sides += [_signs_of(numbers, k) for k in range(self.probes)]
+        if self.probes:
+            sides += list(self._random(numbers).T)
         rows = sparse.diags_array(root) @ leaf_rows(functional, self.tree)
         self._rows, self._columns = sparse.csr_array(rows), sparse.csr_array(rows.T)
         for right, side in zip(self.leaf_right, sides, strict=True):
@@ -291,6 +292,10 @@ class System(Equations):
         values, slopes = cell_weights(functional, weights, self.tree)
         self.value_weight += values
         self.gradient_weight += slopes
+
+    def _random(self, numbers: np.ndarray) -> np.ndarray:
+        """The probes of observations with these numbers, along a new last axis."""
+        return np.stack([_signs_of(numbers, k) for k in range(self.probes)], axis=-1)
 
     def _grow(self, used: int) -> None:
         if used > len(self._data):
@@ -357,12 +362,11 @@ class System(Equations):
         return self.square_sum - 2 * dot(self.leaf_right[0], u) + dot(u, self.data_form(u))
 
 
-def _signs(chunk: Observations, first: int, probes: int) -> np.ndarray:
-    """Random signs for every observation, fixed by its number."""
+def _numbers(chunk: Observations, first: int) -> np.ndarray:
+    """A number for every observation (n, columns), whatever the chunks."""
     columns = (chunk.y is not None) + (chunk.X.shape[1] if chunk.gradients is not None else 0)
     points = np.arange(first, first + len(chunk.X), dtype=np.uint64)
-    numbers = points[:, None] * np.uint64(8) + np.arange(columns, dtype=np.uint64)
-    return np.stack([_signs_of(numbers, k) for k in range(probes)], axis=-1)
+    return points[:, None] * np.uint64(8) + np.arange(columns, dtype=np.uint64)
 
 
 def _signs_of(numbers: np.ndarray, probe: int) -> np.ndarray:

@@ -7,9 +7,9 @@ import numpy as np
 import scipy
 
 from ..clouds.pairs import hole_factor, local_factors
+from ..fields.draws import energy_noise
 from ..fields.field import Field
 from ..fields.pointwise import LocalEnergy, PointEquations
-from ..fields.posterior import energy_noise
 from ..fields.system import collapse, dot, gather
 from ..fields.tree import Tree
 from ..shapes.attributes import Neighborhood, farness
