@@ -512,7 +512,7 @@ class StudentT(Loss):
     >>> import numpy as np
     >>> from seminorm.losses import StudentT
     >>> StudentT(np.zeros(3), 2.0).weights(np.array([0.0, 2.0, 20.0])).round(3)
-    array([1.   , 0.5  , 0.01 ])
+    array([1.  , 0.5 , 0.01])
     """
 
     name, task = "student_t", ROBUST
