@@ -10,8 +10,9 @@ from .positive_radial import Gaussian, InverseMultiquadric, Laplacian, Matern, R
 from .radial import Radial
 from .registry import all_kernels
 from .spectral import SpectralMixture
+from .tension import Tension
 
 __all__ = ["AxisScale", "BSpline", "Dirichlet", "FeatureMap", "FourierSeries", "Gaussian", "InverseMultiquadric"]
 __all__ += ["Kernel", "Laplacian", "Linear", "LogPolar", "Matern", "Multiquadric", "NegativeDistance", "OnColumns"]
 __all__ += ["PeriodicGaussian", "Polyharmonic", "Polynomial", "PowerSeries", "Product", "Radial"]
-__all__ += ["RationalQuadratic", "Scaled", "SpectralMixture", "Sum", "ThinPlate", "Wendland", "all_kernels"]
+__all__ += ["RationalQuadratic", "Scaled", "SpectralMixture", "Sum", "Tension", "ThinPlate", "Wendland", "all_kernels"]

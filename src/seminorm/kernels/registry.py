@@ -11,6 +11,7 @@ from .line import BSpline, Dirichlet, FourierSeries, PeriodicGaussian
 from .log_polar import LogPolar
 from .positive_radial import Gaussian, InverseMultiquadric, Laplacian, Matern, RationalQuadratic, Wendland
 from .spectral import SpectralMixture
+from .tension import Tension
 
 
 def _features(X: np.ndarray) -> np.ndarray:
@@ -41,6 +42,7 @@ _register(
 )
 _register(ThinPlate)
 _register(Polyharmonic, lambda: [Polyharmonic(order) for order in (1, 2, 3, 4)])
+_register(Tension, lambda: [Tension(), Tension(0.3)])
 _register(Multiquadric)
 _register(NegativeDistance, lambda: [NegativeDistance(beta) for beta in (0.5, 1.0, 1.5)])
 _register(Linear)

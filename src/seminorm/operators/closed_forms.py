@@ -3,7 +3,7 @@
 import math
 from typing import TypeVar
 
-from ..kernels import Gaussian, Kernel, Laplacian, Matern, NegativeDistance, Polyharmonic
+from ..kernels import Gaussian, Kernel, Laplacian, Matern, NegativeDistance, Polyharmonic, Tension
 
 Entry = TypeVar("Entry")
 
@@ -56,6 +56,11 @@ def of_binomial(low: float, high: float, power: float, at_zero: float, dimension
     factor = at_zero * rate**dimension / matern_transform(nu, dimension)
     kernel = Laplacian(1.0 / rate) if nu == 0.5 else Matern(nu, math.sqrt(2.0 * nu) / rate)
     return _scaled(kernel, factor)
+
+
+def of_tension(slope: float, bending: float, dimension: int) -> Kernel:
+    """The Green's function of the symbol slope |omega|^2 + bending |omega|^4."""
+    return _scaled(Tension(math.sqrt(bending / slope), dimension), 1.0 / bending)
 
 
 def _scaled(kernel: Kernel, factor: float) -> Kernel:

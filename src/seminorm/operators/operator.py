@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from .._base.parameters import EqualByParameters, in_words
 from ..kernels import Kernel
-from .closed_forms import of_binomial, of_exponential, of_monomial
+from .closed_forms import of_binomial, of_exponential, of_monomial, of_tension
 from .greens import GreensFunction, check_existence, on_circle
 from .symbols import check_polynomial, checked_symbol, log_polynomial, power_at, product_text, term
 from .transforms import check_dimension
@@ -242,6 +242,9 @@ class Multiplier(Operator):
         if len(exponential) <= 1 and len(factors) == 1 and len(factors[0][0]) == 2:
             (low, high), power = factors[0]
             return of_binomial(float(low), float(high), power, at_zero, dimension)
+        symbol = self.as_polynomial()
+        if symbol is not None and len(symbol) == 3 and symbol[0] == 0.0 and (symbol[1:] > 0.0).all():
+            return of_tension(float(symbol[1]), float(symbol[2]), dimension)
         return None
 
     def times(self, other: Multiplier) -> Multiplier:

@@ -23,6 +23,7 @@ from ..kernels import (
     Scaled,
     SpectralMixture,
     Sum,
+    Tension,
     ThinPlate,
 )
 from ..kernels.base import ROTATION, TRANSLATION
@@ -198,6 +199,7 @@ OPERATORS: ByClass[Callable[[Any, int], Operator]] = ByClass(
         Multiquadric: lambda kernel, d: BesselOperator(kernel, d, -0.5, kernel.scale),
         RationalQuadratic: _rational_quadratic,
         Polyharmonic: lambda kernel, d: Multiplier((0.0,) * kernel.order + (1.0,)),
+        Tension: lambda kernel, d: Multiplier((0.0, kernel._length() ** -2, 1.0)),
         ThinPlate: _thin_plate,
         NegativeDistance: _negative_distance,
         SpectralMixture: _mixture,
