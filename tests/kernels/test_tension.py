@@ -95,7 +95,8 @@ def test_a_small_scale_is_a_membrane(rng):
     Z = np.linspace(0.1, 0.9, 50)[:, None]
     membrane = Smoother(Polyharmonic(1), alpha=1e-2).fit(X, y).predict(Z)
     scale = 1e-5
-    np.testing.assert_allclose(Smoother(Tension(scale), alpha=1e-2 * scale**2).fit(X, y).predict(Z), membrane, atol=1e-3)
+    tight = Smoother(Tension(scale), alpha=1e-2 * scale**2).fit(X, y).predict(Z)
+    np.testing.assert_allclose(tight, membrane, atol=1e-3)
 
 
 @pytest.mark.parametrize("d", [1, 2])
@@ -104,7 +105,7 @@ def test_fields_agree_with_the_kernel(d, rng):
     y = np.sin(5 * X[:, 0]) + 0.1 * rng.standard_normal(300)
     field = FieldSmoother(1e-4, operator=9 * derivatives(1) + derivatives(2), depth=7, degree=3, tol=1e-8)
     exact = Smoother(Tension(1 / 3), alpha=1e-4).fit(X, y)
-    np.testing.assert_allclose(field.fit(X, y).predict(X), exact.predict(X), atol=1e-3)
+    np.testing.assert_allclose(field.fit(X, y).predict(X), exact.predict(X), atol=3e-3)
     assert field.function_.seminorm() == pytest.approx(exact.function_.seminorm(), rel=5e-3)
 
 
@@ -116,8 +117,8 @@ def test_the_scale_is_chosen_by_what_is_left_out():
     chosen = Smoother(Tension("auto")).fit(X, y)
     assert 0.0 < chosen.kernel_.scale < 10.0
     Z = rng.uniform(0, 10, (1000, 2))
-    error = {name: np.mean((m.predict(Z) - truth(Z)) ** 2) for name, m in {"t": chosen, "p": Smoother().fit(X, y)}.items()}
-    assert error["t"] < 1.02 * error["p"]
+    tension, plate = (np.mean((m.predict(Z) - truth(Z)) ** 2) for m in (chosen, Smoother().fit(X, y)))
+    assert tension < 1.02 * plate
 
 
 def test_more_dimensions_are_refused():

@@ -20,8 +20,8 @@ _TERMS = 14  # of the series there, to rounding
 
 
 class Tension(Radial):
-    """The kernel of |f|_1^2 / scale^2 + |f|_2^2, normalised to it: over lengths beyond ``scale`` a membrane, within it a
-    plate. In dimension 1 to 3; |f|_m^2 is the integral of all squared m-th derivatives.
+    """The kernel of |f|_1^2 / scale^2 + |f|_2^2, normalised to it: over lengths beyond ``scale`` a membrane, within it
+    a plate. In dimension 1 to 3; |f|_m^2 is the integral of all squared m-th derivatives.
 
     With x = r / scale it is, up to constants, -(x + exp(-x)) scale^3 / 2 on the line,
     -(log x + K_0(x)) scale^2 / (2 pi) in the plane, and -(exp(-x) - 1 + x) / x scale / (4 pi) in space; ``a' phi(X) a``
