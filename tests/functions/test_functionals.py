@@ -7,7 +7,7 @@ from scipy import sparse
 from seminorm import Expansion, Functional, Smoother
 from seminorm.bases.radial import RadialSplineBasis
 from seminorm.fields import BasisField, Field, Source, fit_basis, fit_field
-from seminorm.fields.fit import Settings
+from seminorm.fields.settings import Settings
 from seminorm.functions import Function, cross, design, gram
 from seminorm.kernels import Gaussian
 from seminorm.nullspace import Polynomials

@@ -96,7 +96,7 @@ def repetitions(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray] |
     """
     if not len(X):
         return None
-    columns = [*(_steps(column) for column in X.T), y]
+    columns = [*(_steps(column) for column in X.T), *y.reshape(len(y), -1).T]
     if len(y) > _MANY:
         keys = row_keys(columns)
         some = np.sort(keys[keys >> np.uint64(_BITS) == 0])  # all copies of a row have the same key

@@ -30,8 +30,10 @@ def points_of(grid: Any) -> tuple[Any, np.ndarray]:
     return pandas.DataFrame(nodes, columns=[str(name) for name in grid.dims]), values[known]
 
 
-def name_of(y: Any) -> str:
-    """What a column of values is called."""
+def name_of(y: Any) -> str | list[str]:
+    """What a column of values is called, or several."""
+    if np.ndim(y) == 2 and hasattr(y, "columns"):
+        return [str(name) for name in y.columns]
     name = getattr(y, "name", None)
     return name if isinstance(name, str) and name else "value"
 
@@ -52,8 +54,9 @@ def field_functionals(items: Sequence[tuple] | None, dimension: int | None) -> O
     """All observed functionals as one."""
     if not items:
         return None
-    dimension = functional_shape(items)[0] if dimension is None else dimension
-    observed = [observed_functionals(item, dimension, 1) for item in items]
+    given, outputs = functional_shape(items)
+    dimension = given if dimension is None else dimension
+    observed = [observed_functionals(item, dimension, outputs[0] if outputs else 1) for item in items]
     functional = Functional.stack([item.functional for item in observed])
     if dimension > 4:
         raise ValueError(
@@ -123,7 +126,9 @@ def without_unused(y: Any, sample_weight: np.ndarray | None) -> Any:
     if y is None or sample_weight is None or not (sample_weight == 0.0).any():
         return y
     y = np.asarray(y, dtype=np.float64)
-    return np.where(sample_weight == 0.0, 0.0, y) if y.shape == sample_weight.shape else y
+    if len(y) != len(sample_weight) or y.ndim > 2:
+        return y
+    return np.where((sample_weight == 0.0).reshape(-1, *[1] * (y.ndim - 1)), 0.0, y)
 
 
 def validated(smoother: BaseEstimator, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray | None]:
@@ -134,7 +139,7 @@ def validated(smoother: BaseEstimator, X: Any, y: Any) -> tuple[np.ndarray, np.n
     if y is None:
         X = validate_data(smoother, X, dtype=np.float64)
     else:
-        X, y = validate_data(smoother, X, y, dtype=np.float64, y_numeric=True)
+        X, y = validate_data(smoother, X, y, dtype=np.float64, y_numeric=True, multi_output=True)
     if X.shape[1] > 4:
         raise ValueError(
             f"X has {X.shape[1]} features, and fields have one to four coordinates: use seminorm.Smoother for more."

@@ -16,10 +16,12 @@ from tqdm import tqdm
 from ..fields.calibration import settings_again
 from ..fields.features import features_at, fit_with_features
 from ..fields.field import Field
-from ..fields.fit import Fit, Settings, fit_levels
+from ..fields.fit import Fit, fit_levels
 from ..fields.robust import NEEDS, fit_robust
+from ..fields.settings import Settings
 from ..fields.sources import CHUNK_POINTS, Source, is_chunk
 from ..fields.tree import Tree
+from ..fields.vector_field import VectorField, field_from_content
 from ..functions.grids import regular_axes, sample_on_grid
 from ..losses import loss_named
 from ..operators import Operator
@@ -104,8 +106,8 @@ class FieldSmoother(FieldUncertainty):
 
     Attributes
     ----------
-    function_ : Field
-        The fitted function: value, gradient, Hessian, semi-norm, save and load.
+    function_ : Field or VectorField
+        The fitted function: value, gradient, Hessian, semi-norm, save and load; a VectorField for y (n, k).
     alpha_, alpha_path_ : float, dict of arrays
         ``alpha`` and ``score`` (the criterion) of all that was tried, by likelihood for the operator that was chosen;
         empty for a given alpha. By cross-validation also ``edf``, the effective degrees of freedom.
@@ -157,7 +159,7 @@ class FieldSmoother(FieldUncertainty):
     True
     """
 
-    function_: Field
+    function_: Field | VectorField
     alpha_: float
     criterion_: str
     operator_: Operator
@@ -171,7 +173,7 @@ class FieldSmoother(FieldUncertainty):
     data_bounds_: np.ndarray
     n_features_in_: int
     _state = ("_value_name",)
-    _value_name = "value"
+    _value_name: str | list[str] = "value"
 
     def __init__(
         self,
@@ -217,12 +219,13 @@ class FieldSmoother(FieldUncertainty):
             A source is a list of chunks or npz files, or a callable that returns a fresh iterator of chunks; a chunk
             is a tuple (X, y, sample_weight, gradients, gradient_weight), with None for what is missing, or a dict. X
             may be left out if functionals are given, and an ``xarray.DataArray`` holds both X and y: its known values.
-        y : array (n,), optional
-            Values; may be missing if gradients are given.
+        y : array (n,) or (n, k), optional
+            Values; may be missing if gradients are given. Several outputs share alpha, the operator and the cells.
         sample_weight : array (n,), optional
             One over the noise variance of each value, up to a common factor. Zero leaves a value out.
         gradients, gradient_weight : arrays (n, d) and (n,) or float, optional
-            Gradients at X, NaN for components that are not known, and their weights.
+            Gradients at X, NaN for components that are not known, and their weights; (n, k, d) for k outputs, of which
+            a component is known, or not, alike.
         functionals : sequence of (Functional, targets) or (Functional, targets, weights), optional
             Other linear functionals that were observed: block averages, derivatives along directions, sums such as
             a f + b df/dn. See :class:`seminorm.Functional`. They stay in memory, beside chunks or Dask arrays too; a
@@ -261,7 +264,7 @@ class FieldSmoother(FieldUncertainty):
         *,
         bounds: ArrayLike | None = None,
         names: Sequence[str] | None = None,
-        value_name: str | None = None,
+        value_name: str | Sequence[str] | None = None,
         std: bool = False,
     ) -> Any:
         """Values on a regular grid, as an ``xarray.DataArray`` if xarray is installed, else a tuple of axes and the
@@ -275,7 +278,8 @@ class FieldSmoother(FieldUncertainty):
         bounds : array (2, d), optional
             The lower and the upper corner; left out, the extent of the data.
         names, value_name : list of str, str, optional
-            Of the axes and of the values; left out, those of the columns of X and of y, if they had any.
+            Of the axes and of the values, a list for several outputs; left out, those of the columns of X and of y, if
+            they had any.
         std : bool
             Add the standard deviation of the field as ``value_name + "_std"``: then the grid is an ``xarray.Dataset``,
             or the tuple has another array.
@@ -283,15 +287,17 @@ class FieldSmoother(FieldUncertainty):
         Returns
         -------
         xarray.DataArray, xarray.Dataset or tuple
+            Several outputs are the variables of a Dataset.
         """
         check_is_fitted(self)
-        value_name = self._value_name if value_name is None else value_name
+        values = self._names_of_values(value_name)
         names = self._axis_names() if names is None else names
         bounds = self.data_bounds_ if bounds is None else bounds
         axes = regular_axes(bounds, self.function_.dimension, spacing, self.function_.tree.box.scale)
-        functions: dict[str, Callable[[np.ndarray], np.ndarray]] = {value_name: self._mean}
+        functions: dict[Any, Callable[[np.ndarray], np.ndarray]] = {values: self._mean}
         if std:
-            functions[f"{value_name}_std"] = partial(self._std, exact=prod(map(len, axes)) <= FEW)
+            deviations = f"{values}_std" if isinstance(values, str) else tuple(f"{name}_std" for name in values)
+            functions[deviations] = partial(self._std, exact=prod(map(len, axes)) <= FEW)
         return sample_on_grid(functions, axes, names)
 
     def predict_grid(self, like: Any) -> Any:
@@ -306,21 +312,38 @@ class FieldSmoother(FieldUncertainty):
         Returns
         -------
         xarray.DataArray
-            With the axes of ``like``.
+            With the axes of ``like``; a Dataset for several outputs.
         """
         check_is_fitted(self)
         order = axes_like(like, self._axis_names(), self.function_.dimension)
         axes = [np.asarray(like[name].values, dtype=float) for name in order]
-        values = sample_on_grid({self._value_name: self._mean}, axes, order).transpose(*like.dims)
+        values = sample_on_grid({self._names_of_values(): self._mean}, axes, order).transpose(*like.dims)
         return values.assign_coords({name: like[name] for name in order})
 
     def _axis_names(self) -> list[str] | None:
         """The names of the columns of X, if it had any that an axis can have."""
         names = [str(name) for name in getattr(self, "feature_names_in_", ())]
-        return names if names and self._value_name not in names else None
+        values = self._names_of_values()
+        return names if names and not {*names} & {*([values] if isinstance(values, str) else values)} else None
+
+    def _names_of_values(self, given: str | Sequence[str] | None = None) -> str | tuple[str, ...]:
+        """The name of the values, or a tuple of names for several outputs."""
+        names = self._value_name if given is None else given
+        if not isinstance(self.function_, VectorField):
+            if not isinstance(names, str):
+                raise ValueError(f"value_name must be a string for one output, got {names!r}.")
+            return names
+        k = len(self.function_.components)
+        if given is None and isinstance(names, str):
+            return tuple(f"{names}{number}" for number in range(k))
+        if isinstance(names, str) or len(set(names)) < k or len(names) != k:
+            raise ValueError(f"value_name must be {k} different names, one for each output, got {names!r}.")
+        return tuple(names)
 
     def predict_gradient(self, X: Any, return_std: bool = False) -> Any:
-        """Gradients (n, d) at X; with ``return_std`` also the standard deviations of their components."""
+        """Gradients at X (n, d), or (n, k, d) for k outputs; with ``return_std`` also the standard deviations of their
+        components.
+        """
         if self.null_space is not None:
             raise ValueError(
                 "null_space tells no gradients of its features: use function_.gradient for those of f alone."
@@ -335,6 +358,11 @@ class FieldSmoother(FieldUncertainty):
         """Whether deviations can be judged by fits of blocks that repeat this fit."""
         plain = self.loss == "squared" and self.null_space is None
         return plain and self.calibrated and self.alpha == "auto"
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "function_")
@@ -357,7 +385,7 @@ class FieldSmoother(FieldUncertainty):
         return super()._fitted() | {"function_": self.function_.content(), "_saved_noise": noise}
 
     def _restore(self, fitted: dict[str, Any]) -> None:
-        field = Field.from_content(fitted.pop("function_"))
+        field = field_from_content(fitted.pop("function_"))
         super()._restore(
             fitted
             | {"function_": field, "_posterior": None, "_drawn": None, "_fit_settings": None, "_saved_factor": 1.0}

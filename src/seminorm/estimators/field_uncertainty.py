@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from .._base.warnings import warn_user
 from ..fields.calibration import deviation_factor
 from ..fields.field import Field
-from ..fields.fit import Settings
 from ..fields.posterior import Posterior
+from ..fields.settings import Settings
+from ..fields.vector_field import VectorField
 from ..functions.functionals import Functional
 from .base import FunctionRegressor
 
@@ -24,18 +25,18 @@ _HAIR = 1e-9  # of a cell of level 0
 class FieldUncertainty(FunctionRegressor):
     """Deviations and draws of a fitted ``function_``, by its posterior."""
 
-    function_: Field
+    function_: Field | VectorField
     std_samples: int
     calibrated: bool
     _posterior: Posterior | None
     _fit_settings: Settings | None  # of a fit whose deviations are to be calibrated
     _drawn: list[Field] | None
-    _saved_noise: float
+    _saved_noise: Any
     _saved_factor: float | None
 
     @property
-    def noise_variance_(self) -> float:
-        """Estimated noise variance of an observation of weight 1."""
+    def noise_variance_(self) -> Any:
+        """Estimated noise variance of an observation of weight 1; an array (k,) for k outputs."""
         check_is_fitted(self)
         return self._saved_noise if self._posterior is None else self._posterior.noise_variance
 
@@ -52,20 +53,22 @@ class FieldUncertainty(FunctionRegressor):
         return self._saved_factor
 
     def sample(self, X: Any, n_samples: int = 1, *, random_state: Any = None) -> np.ndarray:
-        """Values at X of functions drawn from the posterior, (n, n_samples), without noise; for millions of points,
-        such as the nodes of a grid.
+        """Values at X of functions drawn from the posterior, without noise: (n, n_samples), or (n, k, n_samples) for k
+        outputs. Good for millions of points, such as the nodes of a grid.
         """
         return np.stack([f(X) for f in self._functions(self._check_points(X), n_samples, random_state)], axis=-1)
 
     def predict_gradient(self, X: Any, return_std: bool = False) -> Any:
-        """Gradients (n, d) at X; with ``return_std`` also the standard deviations of their components."""
+        """Gradients at X (n, d), or (n, k, d) for k outputs; with ``return_std`` also the standard deviations of their
+        components.
+        """
         X = self._check_points(X)
         gradient = self.function_.gradient(X)
         return (gradient, self._spread(lambda f: f.gradient(X))) if return_std else gradient
 
     def predict_functional(self, functional: Functional, return_std: bool = False) -> Any:
-        """Linear functionals of f, such as means over blocks, (size,); with ``return_std`` also their standard
-        deviations.
+        """Linear functionals of f, such as means over blocks, (size,) or (size, k); with ``return_std`` also their
+        standard deviations.
         """
         check_is_fitted(self)
         value = functional.apply(self.function_)
@@ -89,15 +92,15 @@ class FieldUncertainty(FunctionRegressor):
     def _spread(self, quantity: Callable[[Field], np.ndarray]) -> np.ndarray:
         """The standard deviation of a linear quantity of f, by draws."""
         posterior = self._known_posterior()
-        self._drawn = drawn = self._drawn or posterior.samples(self.std_samples)
+        self._drawn = drawn = self._drawn or posterior.unit_samples(self.std_samples)
         squares = sum(quantity(field) ** 2 for field in drawn)
-        return self.deviation_factor_ * np.sqrt(squares / len(drawn))
+        return self.deviation_factor_ * np.sqrt(posterior.of_outputs(np.asarray(squares / len(drawn))))
 
     def _std(self, X: np.ndarray, exact: bool | None = None) -> np.ndarray:
         posterior = self._known_posterior()
         exact = len(X) <= FEW if exact is None else exact
         inside = _in_the_box(X, self.function_)
-        std = np.full(len(X), np.inf)
+        std = np.full((len(X), *np.shape(posterior.noise_variance)), np.inf)
         if not inside.all():
             low, high = self.function_.bounds
             warn_user(
@@ -112,7 +115,7 @@ class FieldUncertainty(FunctionRegressor):
         return std
 
 
-def _in_the_box(X: np.ndarray, field: Field) -> np.ndarray:
+def _in_the_box(X: np.ndarray, field: Field | VectorField) -> np.ndarray:
     """Points of the box, up to rounding."""
     box = field.tree.box
     cells = box.coordinates(X)

@@ -12,9 +12,9 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from .._base import blas as threads
 from ..fields.field import Field
-from ..fields.fit import Settings
 from ..fields.margin import fit_margin_field
 from ..fields.roughness import Roughness
+from ..fields.settings import Settings
 from ..functions import Expansion
 from ..kernels import Kernel, Polyharmonic
 from ..losses import HardMargin, Hinge, Loss, PerPoint, SquaredHinge

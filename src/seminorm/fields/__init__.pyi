@@ -1,12 +1,13 @@
 from .curvature import curvature_centers as curvature_centers
 from .field import Field as Field
 from .fit import Fit as Fit
-from .fit import Settings as Settings
 from .fit import fit_field as fit_field
 from .fit import fit_levels as fit_levels
 from .fixed_basis import BasisField as BasisField
 from .fixed_basis import fit_basis as fit_basis
 from .posterior import Posterior as Posterior
 from .roughness import Roughness as Roughness
+from .settings import Settings as Settings
 from .sources import Observations as Observations
 from .sources import Source as Source
+from .vector_field import VectorField as VectorField

@@ -9,9 +9,11 @@ from dataclasses import replace
 import numpy as np
 from scipy import optimize, special
 
-from .fit import Fit, Settings, fit_levels
+from .fit import Fit, fit_levels
 from .posterior import Posterior
-from .sources import Source, Summary, block_numbers, values_of
+from .settings import Settings
+from .sources import Source, block_numbers, values_of
+from .summary import Summary
 
 _POINTS, _DRAWS = 2**17, 24  # at most; of the posterior of the part that is fitted
 _ACROSS, _SHARE = 20, 5  # blocks along the longest side, one of how many is held out
@@ -52,7 +54,8 @@ def deviation_factor(source: Source, settings: Settings, draws: int = 64) -> flo
     if len(place) < _LEAST or place.max() + 1 < _BLOCKS:
         return 1.0
     error, variance, noise = _held_out(X, y, w, out, settings)
-    return _factor(error, variance, noise, place, draws)
+    error, variance, noise = (part.T.reshape(-1) for part in (error, variance, noise))  # outputs one by one
+    return _factor(error, variance, noise, np.tile(place, len(error) // len(place)), draws)
 
 
 def _held_out(
@@ -61,8 +64,9 @@ def _held_out(
     """Errors at the points that are left out, the variances of f there, and those of the noise."""
     *_, fit = fit_levels(Source.of(X[~out], y[~out], w[~out]), settings)
     posterior: Posterior = fit.posterior()
-    variance = np.mean([field(X[out]) ** 2 for field in posterior.samples(_DRAWS)], axis=0)
-    return y[out] - fit.field(X[out]), variance, posterior.noise_variance / w[out]
+    variance = np.mean([field(X[out]) ** 2 for field in posterior.unit_samples(_DRAWS)], axis=0)
+    noise = posterior.of_outputs(1.0 / w[out])
+    return y[out] - fit.field(X[out]), posterior.of_outputs(variance), noise
 
 
 def _factor(error: np.ndarray, variance: np.ndarray, noise: np.ndarray, place: np.ndarray, draws: int) -> float:

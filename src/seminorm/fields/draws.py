@@ -74,7 +74,7 @@ class Cascade:
         for first in range(0, count, _TOGETHER):
             number = min(_TOGETHER, count - first)
             noisy = source.accumulate(partial(NoisyObservations, seed, first, number, self.system))
-            for k, right in enumerate(noisy.leaf_right[1:]):
+            for k, right in enumerate(noisy.leaf_right[noisy.outputs :]):
                 rng = np.random.default_rng([seed, first + k])
                 right = gather(tree, right + energy_noise(tree, self.system.energy, self.alpha, rng))
                 yield self.solve(right, tol=tol, max_iter=max_iter)

@@ -11,10 +11,12 @@ from functools import partial
 import numpy as np
 
 from .field import Field
-from .fit import Fit, Settings, fit_levels
+from .fit import Fit, fit_levels
+from .settings import Settings
 from .sources import Observations, Source, weights_of
 from .system import System, collapse
 from .tree import Tree
+from .vector_field import field_of
 
 _ROUNDS = 3  # choices of alpha
 _SAME = 0.2  # change of log alpha
@@ -103,7 +105,7 @@ def fit_with_features(
 def _in_units(fit: Fit, features: _Features, coef: np.ndarray) -> Fit:
     """The fit beside the features as they were given."""
     coef, field = coef / features.deviation, fit.field
-    offset = field.offset - float(features.mean @ coef)
+    offset = float(field.offset - features.mean @ coef)
     return replace(fit, field=Field(field.tree, field.coef, field.roughness, offset), null_coef=coef)
 
 
@@ -128,6 +130,8 @@ def _moments(source: Source, features: Callable) -> tuple[np.ndarray, np.ndarray
     for chunk in source:
         if chunk.y is None or chunk.gradients is not None:
             raise ValueError("null_space goes with values, not with gradients: leave one of them out.")
+        if chunk.y.ndim > 1:
+            raise ValueError(f"null_space goes with one output, and y has {chunk.y.shape[1]}: fit them one by one.")
         P, w = features_at(features, chunk.X), weights_of(chunk)[0]
         total, first, second = total + w.sum(), first + w @ P, second + w @ P**2
     mean = first / max(total, np.finfo(float).tiny)
@@ -182,5 +186,5 @@ def _by_least_squares(fit: Fit, rest: Source, settings: Settings, features: _Fea
     final = _mapped(rest, partial(_without, features, step))
     system = final.accumulate(partial(System, tree, roughness, fit.field.offset, 0)).close()
     outcome = system.solve(fit.alpha, x, tol=settings.tol, max_iter=settings.max_iter)
-    field = Field(tree, collapse(tree, x), roughness, fit.field.offset)
+    field = field_of(tree, collapse(tree, x), roughness, fit.field.offset)
     return replace(fit, field=field, system=system, x=x, outcome=outcome), step

@@ -71,6 +71,15 @@ class Field(StoredFunction):
         return self.tree.box.dimension
 
     @property
+    def components(self) -> list[Self]:
+        """The field alone: it has one output."""
+        return [self]
+
+    def times(self, factor: float) -> Field:
+        """The field multiplied by a number."""
+        return Field(self.tree, factor * self.coef, self.roughness, factor * self.offset)
+
+    @property
     def depth(self) -> int:
         """Number of the finest level; level 0 is one cell across the data."""
         return self.tree.depth

@@ -19,11 +19,14 @@ from .likelihood import free_polynomials
 from .limits import DEEPEST
 from .posterior import Posterior
 from .refinement import Residuals, residuals_of
-from .roughness import THIN_PLATE, Roughness
+from .roughness import THIN_PLATE
 from .selection import AlphaSelection, CrossValidation, HeldOut, Score
-from .sources import Source, Summary, block_numbers, values_of
+from .settings import Settings
+from .sources import Source, block_numbers, values_of
+from .summary import Summary
 from .system import System, collapse, dot
 from .tree import Tree
+from .vector_field import VectorField, field_of, scaled
 
 _SAMPLE = 2**18  # points kept in memory for the coarse levels
 _SAMPLE_PER_CELL = 16
@@ -32,7 +35,6 @@ _CROWDED = 40  # points in an occupied cell, from which on alpha need not be cho
 _ROUGH = 0.01  # energy against data of a function of the finest level, as long as alpha is not chosen
 _SPARSE = 4  # points in an occupied cell, below which alpha tells whether finer functions are needed
 _SMOOTH = 0.3  # energy against data of a function of the finest level, from which on finer ones are not needed
-_LEVEL_TOL, _CLOSE_TOL = 1e-2, 1e-5
 _CLOSE = 0.1  # of the tolerance, where alpha is small: far from the data little of the residual tells of a large error
 _HELD_OUT = 0.2
 _LARGE = 1e40  # extent whose powers, up to the sixth, stay far from the limits of numbers
@@ -45,69 +47,16 @@ _OUTLYING = 100  # mean against median of squared residuals; 2.2 for normal nois
 _VECTORS = 16  # arrays of one number per function, while a system is built and solved
 
 
-@dataclass(frozen=True)
-class Settings:
-    """How to fit: see :class:`seminorm.FieldSmoother` for the meaning.
-
-    See Also
-    --------
-    fit_field
-    """
-
-    alpha: float | str = "auto"
-    criterion: str = "auto"
-    roughness: Roughness = THIN_PLATE
-    family: str | None = None
-    choice: Choice | None = None
-    degree: int = 2
-    depth: int | None = None
-    scale: float | np.ndarray = 1.0
-    margin: float | None = None
-    tol: float = 1e-4
-    max_iter: int = 300
-    memory_limit: float | None = None
-    warns: bool = True
-
-    @property
-    def chosen(self) -> bool:
-        """Whether alpha is to be chosen."""
-        return isinstance(self.alpha, str)
-
-    @property
-    def by_likelihood(self) -> bool:
-        """Whether alpha is known to be that of the largest likelihood."""
-        return self.choice is not None and not self.chosen
-
-    @property
-    def level_tol(self) -> float:
-        """For coarse levels: once alpha is known, solving them well leaves little to do for the next."""
-        return _LEVEL_TOL if self.chosen else max(self.tol, _CLOSE_TOL)
-
-    @property
-    def finest(self) -> float:
-        """The side of cells below which what is seen was taken for noise when alpha was chosen."""
-        return 0.0 if self.choice is None else 1.5 * self.choice.spacing
-
-    @property
-    def decisive(self) -> str:
-        """The criterion that alpha minimises."""
-        return "reml" if self.by_likelihood else self.criterion
-
-    def offset(self, summary: Summary) -> float:
-        """A constant that is taken out of the values first: their mean, if constants are free anyway."""
-        return summary.mean if self.roughness.lowest > 0 or (self.choice is not None and self.choice.centered) else 0.0
-
-
 @dataclass
 class Fit:
     """A fitted field and how it came about; see :func:`fit_field`.
 
     Attributes
     ----------
-    field, alpha : Field
-        Float.
+    field, alpha : Field or VectorField, float
     system, source, x : System, Source, array
-        The equations, all observations, and the coefficients of all levels.
+        The equations, all observations, and the coefficients of all levels (blocks, functions), or (k, blocks,
+        functions): several outputs in their ``units``.
     outcome : Outcome
         Steps of the last solution, and its relative residual.
     path, trace : list of Score, float or None
@@ -121,13 +70,15 @@ class Fit:
         median absolute residual.
     null_coef : array (k,), optional
         Coefficients of free features beside the field.
+    units : array (k,), optional
+        What several outputs were divided by.
 
     See Also
     --------
     fit_field
     """
 
-    field: Field
+    field: Field | VectorField
     system: System
     source: Source
     x: np.ndarray
@@ -142,22 +93,31 @@ class Fit:
     factors: np.ndarray | None = None
     scale: float | None = None
     null_coef: np.ndarray | None = None
+    units: np.ndarray | None = None
 
     def posterior(self) -> Posterior:
         """Variance of the field."""
+        if self.units is not None:
+            rest, likely = self.system.residual_square_sums(self.x) * self.units**2, self._likely_variances()
+            likely = None if likely is None else likely * self.units**2
+            return Posterior(self.system, self.alpha, self.source, rest, self.trace, likely)
         rest = self.system.residual_square_sum(self.x)
         if self.scale is None:
-            return Posterior(self.system, self.alpha, self.source, rest, self.trace, self._likely_variance())
+            likely = self._likely_variances()
+            return Posterior(
+                self.system, self.alpha, self.source, rest, self.trace, None if likely is None else likely[0]
+            )
         rest = self.scale**2 * self.system.number  # squares, and be they weighted, still feel outliers
         return Posterior(self.system, self.alpha, self.source, rest, self.trace, None)
 
-    def _likely_variance(self) -> float | None:
-        """The noise variance of the largest restricted likelihood, if that chose alpha."""
+    def _likely_variances(self) -> np.ndarray | None:
+        """The noise variances of the largest restricted likelihood (k,), if that chose alpha."""
         if self.criterion != "reml":
             return None
         free = free_polynomials(self.field.dimension, self.field.roughness.lowest)
-        least = self.system.square_sum - dot(self.system.right[0], self.x)
-        return max(least, 0.0) / max(self.system.number - free, 1)
+        parts = enumerate(self.system.of_outputs(self.x))
+        explained = np.array([dot(self.system.right[side], part) for side, part in parts])
+        return np.maximum(self.system.square_sums - explained, 0.0) / max(self.system.number - free, 1)
 
 
 def fit_field(source: Source, settings: Settings) -> Fit:
@@ -219,6 +179,17 @@ def fit_levels(
     """
     check_order(settings.degree, settings.roughness.order)
     summary = source.accumulate(partial(Summary, _SAMPLE))
+    if not summary.outputs or not summary.n_known:
+        yield from _fit_levels(source, summary, settings, begin)
+        return
+    units = summary.units
+    source = source.in_units(units)
+    for fit in _fit_levels(source, source.accumulate(partial(Summary, _SAMPLE)), settings, begin):
+        yield replace(fit, field=scaled(fit.field, units), units=units)
+
+
+def _fit_levels(source: Source, summary: Summary, settings: Settings, begin: Callable[[Tree], object]) -> Iterator[Fit]:
+    """The levels of a field; several outputs are in their units."""
     if summary.n_points == 0:
         raise ValueError("there are no observations: X has no chunks, or only empty ones.")
     if summary.low is None:
@@ -232,7 +203,7 @@ def fit_levels(
     if settings.by_likelihood and settings.family == "auto":
         settings = _unless_vetoed(summary, settings)
     problem = _FieldLevels(source, summary, settings)
-    x = np.zeros(tree.active.shape)
+    x = np.zeros((*(summary.outputs or ()), *tree.active.shape))
     fit = yield from fit_coarse_to_fine(problem, tree, x, memory_limit=settings.memory_limit, begin=begin)
     if settings.chosen and not problem.choose:
         begin(fit.field.tree)
@@ -252,7 +223,7 @@ def _check_sizes(summary: Summary, settings: Settings) -> None:
             f"X has an extent of {longest:.3g} in coordinates divided by scale, whose powers are too large or too "
             f"small for numbers: give a scale that brings it near 1, such as scale={longest:.1g} times the present one."
         )
-    if not np.isfinite(summary.square_sum):
+    if not np.isfinite(summary.square_sum).all():
         raise ValueError("y has values whose squares are too large for numbers: divide y by its largest value.")
 
 
@@ -293,7 +264,7 @@ def _unless_vetoed(summary: Summary, settings: Settings) -> Settings:
     errors = []
     for candidate in (replace(settings, family=None), plain):
         *_, fit = fit_levels(Source.of(X[~left_out], y[~left_out], w[~left_out]), candidate)
-        errors.append(float(w[left_out] @ (fit.field(X[left_out]) - y[left_out]) ** 2))
+        errors.append(float((w[left_out] @ (fit.field(X[left_out]) - y[left_out]) ** 2).sum()))
     details = choice.details | {"held_out": {"chosen": errors[0], "order 2": errors[1]}}
     if errors[0] > _CLEARLY * errors[1]:
         reason = "the thin plate is clearly better on held-out blocks"
@@ -303,7 +274,7 @@ def _unless_vetoed(summary: Summary, settings: Settings) -> Settings:
 
 def _too_little(values: tuple[np.ndarray, ...] | None, family: str | None) -> str:
     """Why there is nothing to choose from, or why one has to ask for it, if so."""
-    if values is None or len(np.unique(values[1])) < FEW:
+    if values is None or len(np.unique(values[1], axis=0)) < FEW:
         return f"there are fewer than {FEW} different values"
     X = values[0]
     if X.shape[1] > MOST_DIMENSIONS:
@@ -406,7 +377,7 @@ def _fit_level(
     else:
         alpha = settings.alpha
     outcome, _ = system.solve_to_noise(alpha, x, **options)
-    field = Field(tree, collapse(tree, x), settings.roughness, settings.offset(summary))
+    field = field_of(tree, collapse(tree, x), settings.roughness, settings.offset(summary))
     return Fit(
         field,
         system,
@@ -431,14 +402,14 @@ def _path(settings: Settings) -> list[Score]:
 
 def finished(fit: Fit, settings: Settings) -> Fit:
     """The solution on the finest level, as exact as asked for."""
-    outcome = fit.system.solve(fit.alpha, fit.x, tol=settings.tol, max_iter=settings.max_iter)
+    outcome = fit.system.solve_all(fit.alpha, fit.x, tol=settings.tol, max_iter=settings.max_iter)
     if not outcome.converged:
         warn_user(
             f"the field was not solved to tol={settings.tol:g}: after {outcome.n_iter} steps the relative residual is "
             f"{outcome.residual:.1e}. Raise max_iter or alpha.",
             ConvergenceWarning,
         )
-    field = Field(fit.field.tree, collapse(fit.field.tree, fit.x), settings.roughness, fit.field.offset)
+    field = field_of(fit.field.tree, collapse(fit.field.tree, fit.x), settings.roughness, fit.field.offset)
     return replace(fit, field=field, outcome=outcome, final=True)
 
 

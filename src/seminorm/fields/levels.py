@@ -73,9 +73,9 @@ def fit_coarse_to_fine(
 
 
 def prolonged(tree: Tree, x: np.ndarray) -> np.ndarray:
-    """Coefficients of the coarser levels of a tree, with zeros for the finer ones."""
-    larger = np.zeros(tree.active.shape, dtype=x.dtype)
-    larger[: len(x)] = x
+    """Coefficients (..., blocks, functions) of the coarser levels of a tree, with zeros for the finer ones."""
+    larger = np.zeros((*x.shape[:-2], *tree.active.shape), dtype=x.dtype)
+    larger[..., : x.shape[-2], :] = x
     return larger
 
 

@@ -7,7 +7,7 @@ of a grid, minus twice the log likelihood of what the free polynomials do not ex
     (n - p) s2 = min_f alpha |f|^2 + sum_i w_i (y_i - f(x_i))^2,
 
 with the values A of the functions at the points; the last determinant is that on the complement of the p free ones
-[Wahba 1990]. Each window has a noise of its own.
+[Wahba 1990]. Each window, and each of several outputs, has a noise of its own.
 """
 
 from __future__ import annotations
@@ -71,11 +71,12 @@ class Likelihood:
         p = free_polynomials(self.basis.dimension, roughness.lowest)
         for window, data in zip(self.windows, self._data, strict=True):
             factors = factorize(data + alpha * prior)
-            least, log_trend = self._least(window, factors)
             n = len(window.y) - p - self.centered
-            deviance += n * np.log(least / n) + factors.log_determinant() + log_trend
-            deviance -= (self.basis.size - p) * np.log(alpha) + log_prior
-            squares, number = squares + least, number + n
+            for y in window.y.reshape(len(window.y), -1).T:
+                least, log_trend = self._least(window, y, factors)
+                deviance += n * np.log(least / n) + factors.log_determinant() + log_trend
+                deviance -= (self.basis.size - p) * np.log(alpha) + log_prior
+                squares, number = squares + least, number + n
         return Fitted(roughness, alpha, deviance, squares / number)
 
     def alone(self) -> Likelihood:
@@ -91,16 +92,18 @@ class Likelihood:
         around = [self.at(fitted.roughness, fitted.alpha * step) for step in _AROUND]
         return dict(sorted((other.alpha, other.deviance) for other in [*around, fitted]))
 
-    def _least(self, window: Window, factors: Factors) -> tuple[float, float]:
-        """The minimum for given factors of the system, and what a constant beside the field adds to the deviance."""
-        right = window.design.T @ (window.w * window.y)
-        floor = np.finfo(float).eps * float(window.w @ window.y**2)
-        least = float(window.w @ window.y**2 - right @ factors.solve(right))
+    def _least(self, window: Window, y: np.ndarray, factors: Factors) -> tuple[float, float]:
+        """The minimum for given factors of the system, and what a constant beside the field adds to the deviance, for
+        an output y (n,).
+        """
+        right = window.design.T @ (window.w * y)
+        floor = np.finfo(float).eps * float(window.w @ y**2)
+        least = float(window.w @ y**2 - right @ factors.solve(right))
         if not self.centered:
             return max(least, floor, np.finfo(float).tiny), 0.0
         ones = window.design.T @ window.w
         image = factors.solve(ones)
-        both, own = float(window.w @ window.y - right @ image), float(window.w.sum() - ones @ image)
+        both, own = float(window.w @ y - right @ image), float(window.w.sum() - ones @ image)
         return max(least - both**2 / own, floor, np.finfo(float).tiny), float(np.log(own))
 
     def _prior(self, roughness: Roughness) -> tuple[sparse.csc_array, float]:

@@ -12,7 +12,8 @@ from ..losses import Loss
 from ..solvers.margin.newton import SmoothLoss
 from ..solvers.margin.repeated_fits import Candidate, minimize_by_fits
 from .field import Field
-from .fit import Fit, Settings, fit_field
+from .fit import Fit, fit_field
+from .settings import Settings
 from .sources import Source
 from .system import System, collapse
 
@@ -48,7 +49,7 @@ class _FieldFits:
 
     def __init__(self, regression: Fit, X: np.ndarray, settings: Settings):
         self.regression, self.X, self.settings = regression, X, settings
-        self.tree, self.offset = regression.field.tree, regression.field.offset
+        self.tree, self.offset = regression.field.tree, float(regression.field.offset)
         self.energy = regression.system.energy
 
     def field(self, candidate: Candidate) -> Field:

@@ -6,6 +6,7 @@ functions at t.
 """
 
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +16,7 @@ from .draws import Cascade, NoisyObservations
 from .field import Field
 from .sources import Source
 from .system import System, collapse, dot, gather
+from .vector_field import VectorField, scaled
 
 _TRACE_TOL = 0.05
 _DRAW_TOL = 1e-2  # makes deviations smaller by some tenths of a per cent
@@ -28,11 +30,11 @@ class Posterior:
     system, alpha, source : System, float, Source
         Closed equations, the alpha that they were solved for, and all of their observations, None where they are
         not at hand.
-    residual_square_sum : float
-        Of the field at the data.
+    residual_square_sum : float or array (k,)
+        Of the field at the data; of each output, if there are several.
     trace : float, optional
         Effective number of parameters; left out, it is estimated when it is needed.
-    likely_variance : float, optional
+    likely_variance : float or array (k,), optional
         The noise variance of the largest restricted likelihood; left out, it is what the residuals tell.
     tol, max_iter : float, int
         For the solutions.
@@ -57,9 +59,9 @@ class Posterior:
         system: System,
         alpha: float,
         source: Source | None,
-        residual_square_sum: float,
+        residual_square_sum: float | np.ndarray,
         trace: float | None = None,
-        likely_variance: float | None = None,
+        likely_variance: float | np.ndarray | None = None,
         *,
         tol: float = 1e-4,
         max_iter: int = 1000,
@@ -76,7 +78,7 @@ class Posterior:
             number = int(min(max(20_000 // max(self.system.number, 1), 1), 10))
             noisy = self.known_source().accumulate(partial(NoisyObservations, 0, 0, number, self.system))
             total = 0.0
-            for noise in noisy.leaf_right[1:]:
+            for noise in noisy.leaf_right[noisy.outputs :]:
                 right = gather(self.system.tree, noise)
                 x = np.zeros_like(right)
                 self.system.solve_for(self.alpha, right, x, tol=_TRACE_TOL, max_iter=self.max_iter)
@@ -85,14 +87,16 @@ class Posterior:
         return self._trace
 
     @property
-    def noise_variance(self) -> float:
-        """Of an observation of weight 1: the likely one, or what is left of the data, per degree of freedom."""
+    def noise_variance(self) -> Any:
+        """Of an observation of weight 1: the likely one, or what is left of the data, per degree of freedom. A number,
+        or (k,) for k outputs.
+        """
         if self._likely_variance is not None:
             return self._likely_variance
-        return max(self.residual_square_sum, 0.0) / max(self.system.number - self.trace, 1.0)
+        return np.maximum(self.residual_square_sum, 0.0) / max(self.system.number - self.trace, 1.0)
 
     def variance(self, X: ArrayLike) -> np.ndarray:
-        """Variance of the field at X (n,), exact up to ``tol``, by one solution per point."""
+        """Variance of the field at X (n,), or (n, k), exact up to ``tol``, by one solution per point."""
         tree = self.system.tree
         points = np.clip(tree.box.coordinates(X), 0.0, tree.box.cells)
         block, cell = tree.locate(points)
@@ -103,14 +107,29 @@ class Posterior:
             _native.spread_points(tree.links, *one, np.ones(1), leaf_right)
             right = gather(tree, leaf_right)
             result[i] = self._cascade.inverse_form(right, tol=self.tol, max_iter=self.max_iter)
-        return self.noise_variance * result
+        return self.of_outputs(result)
 
-    def samples(self, number: int, seed: int = 0) -> list[Field]:
-        """Fields drawn from the posterior, minus its mean: the mean of their squares estimates the variance."""
-        tree, scale = self.system.tree, np.sqrt(self.noise_variance)
-        tol = max(self.tol, _DRAW_TOL)
+    def unit_samples(self, number: int, seed: int = 0) -> list[Field]:
+        """Fields drawn from the posterior of an output whose noise has variance one, minus its mean."""
+        tree, tol = self.system.tree, max(self.tol, _DRAW_TOL)
         draws = self._cascade.draws(self.known_source(), number, seed, tol=tol, max_iter=self.max_iter)
-        return [Field(tree, scale * collapse(tree, x), self.system.energy.roughness) for x in draws]
+        return [Field(tree, collapse(tree, x), self.system.energy.roughness) for x in draws]
+
+    def samples(self, number: int, seed: int = 0) -> list[Field] | list[VectorField]:
+        """Fields drawn from the posterior, minus its mean: the mean of their squares estimates the variance."""
+        scale = np.sqrt(self.noise_variance)
+        if np.ndim(scale) == 0:
+            return [field.times(scale) for field in self.unit_samples(number, seed)]
+        k = len(scale)
+        fields = self.unit_samples(number * k, seed)
+        return [scaled(VectorField(fields[k * i : k * (i + 1)]), scale) for i in range(number)]
+
+    def of_outputs(self, variance: np.ndarray) -> np.ndarray:
+        """Variances (n, ...) for a noise of variance one as those of the outputs: (n, k, ...) for k of them."""
+        noise = np.asarray(self.noise_variance)
+        if noise.ndim == 0:
+            return noise * variance
+        return variance[:, None] * noise.reshape(-1, *[1] * (variance.ndim - 1))
 
     def __getstate__(self) -> dict:
         """All but observations that cannot be copied to another process."""

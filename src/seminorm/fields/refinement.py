@@ -15,6 +15,7 @@ from ..functions.functionals import ObservedFunctionals
 from .field import Field
 from .functional_rows import cell_shares
 from .sources import Chunk, Observations, prepare
+from .vector_field import VectorField
 
 _SIGNIFICANT = 3.0
 _OCCUPANCY = 0.25
@@ -25,7 +26,7 @@ _FILLED = 0.1
 class Residuals:
     """Sums of residuals and of differences of neighbours in the blocks of a tree's finest level; an accumulator."""
 
-    def __init__(self, field: Field):
+    def __init__(self, field: Field | VectorField):
         tree = field.tree
         self.field = field
         own = tree.blocks(tree.depth)
@@ -95,7 +96,7 @@ class Residuals:
 class SquaredErrors:
     """Weighted sum of squared errors of a field; an accumulator."""
 
-    def __init__(self, field: Field):
+    def __init__(self, field: Field | VectorField):
         self.field, self._errors, self._weights = field, 0.0, 0.0
 
     def add(self, chunk: Observations, first: int) -> None:
@@ -104,9 +105,10 @@ class SquaredErrors:
         self._weights += float(weights.sum())
 
     def add_functionals(self, observed: ObservedFunctionals) -> None:
-        residuals = observed.targets[:, 0] - observed.functional.apply(self.field)
-        self._errors += float((observed.weights * residuals**2).sum())
-        self._weights += float(observed.weights.sum())
+        targets = observed.targets
+        residuals = targets - observed.functional.apply(self.field).reshape(targets.shape)
+        self._errors += float((observed.weights[:, None] * residuals**2).sum())
+        self._weights += float(observed.weights.sum()) * targets.shape[1]
 
     def merge(self, other: SquaredErrors) -> None:
         self._errors += other._errors
@@ -118,10 +120,12 @@ class SquaredErrors:
         return self._errors / self._weights
 
 
-def residuals_of(field: Field, observations: Observations) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def residuals_of(field: Field | VectorField, observations: Observations) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Observed minus fitted and the weights, one column per number observed at a point; and the points in cells."""
     ready = prepare(observations, field.tree.box, field.offset)
-    return ready.observations[:, :, 0] - _fitted(field, ready), ready.weights, ready.points
+    parts = enumerate(field.components)
+    residuals = [ready.observations[:, :, k] - _fitted(component, ready) for k, component in parts]
+    return np.concatenate(residuals, axis=1), np.tile(ready.weights, len(residuals)), ready.points
 
 
 def _fitted(field: Field, chunk: Chunk) -> np.ndarray:

@@ -8,12 +8,13 @@ from functools import partial
 import numpy as np
 
 from ..losses import Huber, Loss
-from .field import Field
-from .fit import Fit, Settings, finished, fit_levels
+from .fit import Fit, finished, fit_levels
 from .refinement import residuals_of
+from .settings import Settings
 from .sources import Source, weights_of
 from .system import System, collapse
 from .tree import Tree
+from .vector_field import field_of
 
 NEEDS = ("weights",)  # methods of a loss
 _NORMAL = 1.4826  # standard deviation over median absolute deviation
@@ -130,12 +131,16 @@ def _solved(fit: Fit, source: Source, settings: Settings) -> Fit:
     tree, roughness, offset, x = fit.field.tree, fit.field.roughness, fit.field.offset, fit.x.copy()
     system = source.accumulate(partial(System, tree, roughness, offset, 0)).close()
     outcome = system.solve(fit.alpha, x, tol=settings.tol, max_iter=settings.max_iter)
-    field = Field(tree, collapse(tree, x), roughness, offset)
+    field = field_of(tree, collapse(tree, x), roughness, offset)
     return replace(fit, field=field, system=system, x=x, outcome=outcome, trace=None)
 
 
 def _weights(fit: Fit, source: Source, loss: type[Loss]) -> _Weights:
     """What the loss gives to each value; its threshold is a multiple of the median absolute residual."""
+    if len(fit.field.components) > 1:
+        raise ValueError(
+            f"loss={loss.name!r} goes with one output, got {len(fit.field.components)}: fit them one by one."
+        )
     residuals = []
     for chunk in source:
         if chunk.y is None:

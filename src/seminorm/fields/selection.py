@@ -7,10 +7,10 @@ from functools import partial
 
 import numpy as np
 
-from .field import Field
 from .refinement import SquaredErrors
 from .sources import Source
 from .system import System, collapse, dot
+from .vector_field import field_of
 
 _PROBE_TOL = 0.05  # the error of a quadratic form is its square
 _PROBE_REDUCTION = 0.2
@@ -83,12 +83,12 @@ class CrossValidation(AlphaSelection):
     def __init__(self, system: System, x: np.ndarray, *, robust: bool, tol: float, max_iter: int):
         super().__init__(system, x, tol=tol, max_iter=max_iter)
         self._share = _ROBUST if robust else 1.0
-        self._probes = [np.zeros_like(x) for _ in range(system.probes)]
+        self._probes = [np.zeros(system.tree.active.shape) for _ in range(system.probes)]
 
     def _score(self, alpha: float) -> Score:
         _, rss = self.system.solve_to_noise(alpha, self.x, tol=self.tol, max_iter=self.max_iter)
         n, trace, square = self.system.number, 0.0, 0.0
-        for side, x in enumerate(self._probes, start=1):
+        for side, x in enumerate(self._probes, start=self.system.outputs):
             self.system.solve(alpha, x, side=side, tol=_PROBE_TOL, max_iter=self.max_iter, reduction=_PROBE_REDUCTION)
             # 2 z'x - x'Ax instead of z'x: the error is of second order wherever the iteration started
             trace += 2 * dot(self.system.right[side], x) - dot(x, self.system.apply(x, alpha))
@@ -109,5 +109,5 @@ class HeldOut(AlphaSelection):
     def _score(self, alpha: float) -> Score:
         self.system.solve_to_noise(alpha, self.x, tol=self.tol, max_iter=self.max_iter)
         tree, roughness = self.system.tree, self.system.energy.roughness
-        field = Field(tree, collapse(tree, self.x), roughness, self.system.mean)
+        field = field_of(tree, collapse(tree, self.x), roughness, self.system.mean)
         return Score(alpha, self._held_out.accumulate(partial(SquaredErrors, field)).mean)

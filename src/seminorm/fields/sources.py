@@ -1,5 +1,4 @@
-"""Where observations come from: arrays, memory-mapped arrays, or anything that can be read again chunk by chunk; and
-what is known of them after they were read once.
+"""Where observations come from: arrays, memory-mapped arrays, or anything that can be read again chunk by chunk.
 
 A source is read several times: for its extent and a sample, then once for each level that needs all of the data.
 """
@@ -17,7 +16,6 @@ import numpy as np
 from .._base.extras import require
 from ..bases.box import GridBox
 from ..functions.functionals import ObservedFunctionals
-from .functional_rows import of_constant
 
 CHUNK_POINTS = 2**20
 _ONE_AT_A_TIME = threading.Lock()  # the compiled loops are parallel themselves
@@ -28,10 +26,10 @@ class Observations(NamedTuple):
 
     Attributes
     ----------
-    X, y : arrays (n, d) and (n,), points and values
+    X, y : arrays (n, d) and (n,), points and values; (n, k) values for k outputs
     sample_weight : array (n,), float or None
         Weight of each value, one over its noise variance; None is 1.
-    gradients, gradient_weight : array (n, d)
+    gradients, gradient_weight : array (n, d), or (n, k, d)
         With NaN for components that are not observed, and their weights (n,).
 
     See Also
@@ -89,6 +87,7 @@ class Source:
     """
 
     in_memory = False  # whether it can be copied to another process
+    _units: np.ndarray | None = None  # of the outputs
 
     def __init__(self, read: Callable[[], Iterable[Observations]], functionals: ObservedFunctionals | None = None):
         self._read, self.functionals = read, functionals
@@ -131,9 +130,17 @@ class Source:
         source.functionals = functionals
         return source
 
+    def in_units(self, units: np.ndarray) -> Source:
+        """The same observations, with the outputs divided by their units (k,)."""
+        source = copy(self)
+        source._units = units if self._units is None else self._units * units
+        if self.functionals is not None:
+            source.functionals = self.functionals._replace(targets=self.functionals.targets / units)
+        return source
+
     def __iter__(self) -> Iterator[Observations]:
         for number, chunk in enumerate(self._read()):
-            yield checked(chunk, f" of chunk {number}" if number else "")
+            yield checked(chunk, f" of chunk {number}" if number else "", self._units)
 
     def accumulate(self, make: Callable[[], _Sum]) -> _Sum:
         """The accumulator ``make()`` after all chunks, and then the functionals, were added to it."""
@@ -183,7 +190,7 @@ class DaskSource(Source):
     def __iter__(self) -> Iterator[Observations]:
         dask = require("dask", "distributed")
         for number, parts in enumerate(zip(*self._parts, strict=True)):
-            yield checked(Observations(*dask.compute(*parts, **_scheduler())), f" of chunk {number}")
+            yield checked(Observations(*dask.compute(*parts, **_scheduler())), f" of chunk {number}", self._units)
 
     def _sum_of_chunks(self, make: Callable[[], Any]) -> Any:
         """Partial sums on the workers, merged in pairs in a fixed order."""
@@ -191,7 +198,7 @@ class DaskSource(Source):
         partial, merge = dask.delayed(_partial, pure=False), dask.delayed(_merge, pure=False)
         shared = dask.delayed(make)
         sums = [
-            partial(shared, int(first), number, *parts)
+            partial(shared, int(first), number, self._units, *parts)
             for number, (first, *parts) in enumerate(zip(self._first[:-1], *self._parts, strict=True))
         ]
         while len(sums) > 1:
@@ -200,10 +207,10 @@ class DaskSource(Source):
         return dask.compute(sums[0], **_scheduler())[0]
 
 
-def _partial(make: Callable[[], Any], first: int, number: int, *parts: Any) -> Any:
+def _partial(make: Callable[[], Any], first: int, number: int, units: np.ndarray | None, *parts: Any) -> Any:
     with _ONE_AT_A_TIME:
         total = make()
-        total.add(checked(Observations(*parts), f" of chunk {number}"), first)
+        total.add(checked(Observations(*parts), f" of chunk {number}", units), first)
         return total
 
 
@@ -232,35 +239,46 @@ def weights_of(chunk: Observations) -> tuple[np.ndarray, np.ndarray]:
         value[:] = 1.0 if chunk.sample_weight is None else chunk.sample_weight
     if chunk.gradients is not None:
         slope[:] = 1.0 if chunk.gradient_weight is None else np.reshape(chunk.gradient_weight, (-1, 1))
-        slope[np.isnan(chunk.gradients)] = 0.0
+        slope[np.isnan(chunk.gradients.reshape(n, -1, d)).any(axis=1)] = 0.0
     return value, slope
 
 
-def prepare(chunk: Observations, box: GridBox, mean: float, probes: np.ndarray | None = None) -> Chunk:
+def outputs_of(chunk: Observations) -> tuple[int, ...]:
+    """The axis of the outputs: (), or (k,)."""
+    if chunk.y is not None:
+        return np.shape(chunk.y)[1:2]
+    return () if chunk.gradients is None else np.shape(chunk.gradients)[1:-1][:1]
+
+
+def prepare(chunk: Observations, box: GridBox, mean: float | np.ndarray, probes: np.ndarray | None = None) -> Chunk:
     """A chunk for the loops: points in cells, values without their mean, gradients by scaled coordinates.
 
-    ``probes`` (n, columns, k) are numbers of unit variance; they become right-hand sides B' W^(1/2) probe.
+    Outputs share points and weights, as right-hand sides do. ``probes`` (n, columns, m) are numbers of unit variance;
+    they become further right-hand sides B' W^(1/2) probe.
     """
     weight, slope_weight = weights_of(chunk)
     columns: list[np.ndarray] = []
     column_weights: list[np.ndarray] = []
     values_first = gradients_first = -1
+    n, d = chunk.X.shape
     if chunk.y is not None:
         values_first = 0
-        columns.append((np.where(weight > 0, chunk.y, mean) - mean)[:, None])
+        columns.append((np.where(weight[:, None] > 0, chunk.y.reshape(n, -1), mean) - mean)[:, None])
         column_weights.append(weight[:, None])
     if chunk.gradients is not None:
         gradients_first = len(columns)
         # a derivative by x / scale is scale times the derivative by x
-        columns.append(np.nan_to_num(chunk.gradients) * box.scale)
+        slopes = np.moveaxis(np.nan_to_num(chunk.gradients.reshape(n, -1, d)), 1, 2)
+        columns.append(slopes * np.broadcast_to(box.scale, (d,))[:, None])
         column_weights.append(slope_weight / box.scale**2)
     if not columns:
         raise ValueError("y and gradients are both missing: give at least one of them.")
-    observations, weights = np.concatenate(columns, axis=1)[:, :, None], np.concatenate(column_weights, axis=1)
+    observations, weights = np.concatenate(columns, axis=1), np.concatenate(column_weights, axis=1)
     if probes is not None:
         root = np.sqrt(weights)[:, :, None]
         observations = np.concatenate([observations, probes / np.where(root > 0, root, 1.0)], axis=2)
-    return Chunk(np.ascontiguousarray(box.coordinates(chunk.X)), observations, weights, (values_first, gradients_first))
+    points = np.ascontiguousarray(box.coordinates(chunk.X))
+    return Chunk(points, np.ascontiguousarray(observations), weights, (values_first, gradients_first))
 
 
 def scrambled(numbers: np.ndarray) -> np.ndarray:
@@ -304,17 +322,19 @@ def _as_observations(item: Any) -> Observations:
     return Observations(*item)
 
 
-def checked(chunk: Observations, where: str = "") -> Observations:
-    """Arrays of floats in matching shapes, finite; errors say where."""
+def checked(chunk: Observations, where: str = "", units: np.ndarray | None = None) -> Observations:
+    """Arrays of floats in matching shapes, finite, with outputs in their units; errors say where."""
     X = np.asarray(chunk.X, dtype=float)
     if X.ndim != 2 or not 1 <= X.shape[1] <= 4:
         raise ValueError(f"X{where} must have shape (n, d) with 1 <= d <= 4, got {X.shape}.")
     if chunk.y is None and chunk.gradients is None:
         raise ValueError(f"y and gradients{where} are both missing: give at least one of them.")
     parts = [X]
-    shapes = {"y": (len(X),), "sample_weight": (len(X),), "gradients": X.shape, "gradient_weight": (len(X),)}
-    for name, shape in shapes.items():
-        part = getattr(chunk, name)
+    several, alone = outputs_of(chunk), (len(X),)
+    shapes = {"y": alone + several, "sample_weight": alone, "gradient_weight": alone}
+    shapes["gradients"] = alone + several + X.shape[1:]
+    for name in Observations._fields[1:]:
+        part, shape = getattr(chunk, name), shapes[name]
         if part is not None and np.ndim(part) > 0:
             part = np.asarray(part, dtype=float)
             if part.shape != shape:
@@ -335,7 +355,16 @@ def checked(chunk: Observations, where: str = "") -> Observations:
         raise ValueError(f"y{where} has NaN or infinity: remove these points or give them sample_weight 0.")
     if result.gradients is not None and np.isinf(result.gradients).any():
         raise ValueError(f"gradients{where} have infinite components: mark what is not observed by NaN.")
-    return result
+    if result.gradients is not None and several:
+        missing = np.isnan(result.gradients)
+        if (missing.any(axis=1) != missing.all(axis=1)).any():
+            raise ValueError(f"gradients{where} must be observed (or NaN) for all outputs of a point alike.")
+    return result if units is None or not several else _divided(result, units)
+
+
+def _divided(chunk: Observations, units: np.ndarray) -> Observations:
+    y = None if chunk.y is None else chunk.y / units
+    return chunk._replace(y=y, gradients=None if chunk.gradients is None else chunk.gradients / units[:, None])
 
 
 def values_of(chunk: Observations, scale: float | np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
@@ -360,138 +389,30 @@ def take(chunk: Observations, rows: Any) -> Observations:
     return Observations(*parts)
 
 
+def require_outputs(chunk: Observations, outputs: tuple[int, ...]) -> None:
+    """Raise an error if a chunk has other outputs."""
+    if outputs_of(chunk) != outputs:
+        one, other = (str(shape[0]) if shape else "no" for shape in (outputs, outputs_of(chunk)))
+        raise ValueError(f"y must have as many columns in every chunk, got {one} in one and {other} in another.")
+
+
 def joined(chunks: list[Observations]) -> Observations:
     """One chunk; where only some have values or gradients, the others get none by weight 0 or NaN."""
     if len(chunks) == 1:
         return chunks[0]
     weights, _ = zip(*(weights_of(chunk) for chunk in chunks), strict=True)
-    X = np.concatenate([chunk.X for chunk in chunks])
-    values = [np.zeros(len(chunk.X)) if chunk.y is None else chunk.y for chunk in chunks]
+    X, outputs = np.concatenate([chunk.X for chunk in chunks]), outputs_of(chunks[0])
+    for chunk in chunks:
+        require_outputs(chunk, outputs)
+    values = [np.zeros((len(chunk.X), *outputs)) if chunk.y is None else chunk.y for chunk in chunks]
     y = np.concatenate(values) if any(chunk.y is not None for chunk in chunks) else None
     if all(chunk.gradients is None for chunk in chunks):
         return Observations(X, y, np.concatenate(weights))
-    slopes = [np.full(chunk.X.shape, np.nan) if chunk.gradients is None else chunk.gradients for chunk in chunks]
+    slopes = [
+        np.full((len(chunk.X), *outputs, X.shape[1]), np.nan) if chunk.gradients is None else chunk.gradients
+        for chunk in chunks
+    ]
     given = (1.0 if chunk.gradient_weight is None else chunk.gradient_weight for chunk in chunks)
     slope_weights = [np.broadcast_to(weight, len(chunk.X)) for weight, chunk in zip(given, chunks, strict=True)]
     sample_weight = None if y is None else np.concatenate(weights)
     return Observations(X, y, sample_weight, np.concatenate(slopes), np.concatenate(slope_weights))
-
-
-class Summary:
-    """Extent ``low`` to ``high``, mean, sum of squares and a sample of observations with weight, number of all; an
-    accumulator.
-    """
-
-    def __init__(self, sample_size: int):
-        self.low: np.ndarray | None = None
-        self.high: np.ndarray | None = None
-        self.n_points = 0
-        self.functionals: ObservedFunctionals | None = None
-        self._weight_sum = self._value_sum = self.square_sum = 0.0
-        self._kept: list[tuple[np.ndarray, Observations]] = []
-        self._size, self._threshold = sample_size, np.uint64(2**64 - 1)
-
-    def add(self, chunk: Observations, first: int) -> None:
-        self.n_points += len(chunk.X)
-        weight, slope_weight = weights_of(chunk)
-        used = (weight > 0) | (slope_weight > 0).any(axis=1)
-        if not used.any():
-            return
-        X = chunk.X if used.all() else chunk.X[used]
-        self._extend(X.min(axis=0), X.max(axis=0))
-        if chunk.y is not None:
-            self._weight_sum += float(weight.sum())
-            values = np.where(weight > 0, chunk.y, 0.0)
-            with np.errstate(over="ignore"):
-                self._value_sum += float((weight * values).sum())
-                self.square_sum += float((weight * values**2).sum())
-        draw = scrambled(np.arange(first, first + len(chunk.X), dtype=np.uint64))
-        chosen = used & (draw <= self._threshold)
-        self._kept.append((draw[chosen], take(chunk, chosen)))
-        self._thin()
-
-    def merge(self, other: Summary) -> None:
-        if other.low is not None and other.high is not None:
-            self._extend(other.low, other.high)
-        for name in ("n_points", "_weight_sum", "_value_sum", "square_sum"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        self._threshold = min(self._threshold, other._threshold)
-        self._kept += other._kept
-        self._thin()
-
-    def add_functionals(self, observed: ObservedFunctionals) -> None:
-        """Add functionals, after all chunks: to the extent, and to the mean, which is the constant nearest to all."""
-        if self.low is not None and len(self.low) != observed.functional.dimension:
-            d = observed.functional.dimension
-            raise ValueError(f"functionals: points must have {len(self.low)} coordinates as X has, got {d}.")
-        self.functionals = observed
-        self.n_points += observed.functional.size
-        points, ones = observed.functional.points, of_constant(observed.functional)
-        self._extend(points.min(axis=0), points.max(axis=0))
-        self._weight_sum += float((observed.weights * ones**2).sum())
-        self._value_sum += float((observed.weights * ones * observed.targets[:, 0]).sum())
-
-    @property
-    def bounds(self) -> np.ndarray:
-        """Extent of the points with weight (2, d)."""
-        return np.array([self.low, self.high])
-
-    @property
-    def mean(self) -> float:
-        """Weighted mean of the values, 0 without values."""
-        return self._value_sum / self._weight_sum if self._weight_sum > 0 else 0.0
-
-    @property
-    def n_functionals(self) -> int:
-        """Number of functionals."""
-        return 0 if self.functionals is None else self.functionals.functional.size
-
-    @property
-    def n_sample(self) -> int:
-        """Number of points in the sample."""
-        return sum(len(draw) for draw, _ in self._kept)
-
-    def sample(self, number: int) -> Observations:
-        """Some of the points in pseudo-random order, whatever the chunks were: the first ``number`` of the sample."""
-        if not hasattr(self, "_sample"):
-            order = np.argsort(np.concatenate([draw for draw, _ in self._kept]), kind="stable")
-            self._sample = take(joined([part for _, part in self._kept]), order)
-        return take(self._sample, slice(0, number))
-
-    def source(self, number: int) -> Source:
-        """The sample, its first ``number`` points, and all functionals."""
-        sample = self.sample(number)
-        return Source(lambda: [sample], self.functionals)
-
-    def split(self, share: float) -> tuple[Source, Source]:
-        """The sample and the functionals in two parts, for training and for testing, of the given share."""
-        training, test = [], []
-        if self.n_sample:
-            sample = self.sample(self.n_sample)
-            held = max(1, int(share * self.n_sample))
-            training.append(take(sample, slice(held, None)))
-            test.append(take(sample, slice(0, held)))
-        parts: list[ObservedFunctionals | None] = [None, None]
-        if self.functionals is not None:
-            functional, targets, weights = self.functionals
-            held = int(share * functional.size)
-            if not held and not test:
-                raise ValueError(
-                    f'criterion="holdout" needs at least {int(np.ceil(1 / share))} functionals, got '
-                    f"{functional.size}: give alpha a number."
-                )
-            order = np.argsort(scrambled(np.arange(functional.size)), kind="stable")
-            for k, rows in enumerate((order[held:], order[:held])):
-                if len(rows):
-                    parts[k] = ObservedFunctionals(functional[rows], targets[rows], weights[rows])
-        return Source(lambda: training, parts[0]), Source(lambda: test, parts[1])
-
-    def _extend(self, low: np.ndarray, high: np.ndarray) -> None:
-        self.low = np.array(low if self.low is None else np.minimum(self.low, low))
-        self.high = np.array(high if self.high is None else np.maximum(self.high, high))
-
-    def _thin(self) -> None:
-        while self.n_sample > self._size:
-            self._threshold //= np.uint64(2)
-            below = ((draw <= self._threshold, draw, part) for draw, part in self._kept)
-            self._kept = [(draw[kept], take(part, kept)) for kept, draw, part in below]

@@ -8,6 +8,7 @@ preconditioner (BPX), whose number of steps does not grow with the depth.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import product
@@ -128,8 +129,9 @@ def _apply_leaves(energy: Energy, x, factors, data_line, data, image) -> None:
 def collapse(tree: Tree, x: np.ndarray) -> np.ndarray:
     """Coefficients of all levels as coefficients on the leaves: each level with the refined coarser ones added."""
     x = x.copy()
-    for parents in tree.parents:
-        _native.prolong_add(tree.links, x, parents.blocks)
+    for part in x.reshape(-1, *tree.active.shape):  # those of several outputs
+        for parents in tree.parents:
+            _native.prolong_add(tree.links, part, parents.blocks)
     return x
 
 
@@ -233,27 +235,30 @@ class System(Equations):
     """Energy and data of a tree, values minus ``mean``; an accumulator of observations. When closed, it is solved for
     one alpha after the other.
 
-    It has ``number`` observations, their weighted ``square_sum``, and for the functions of all levels the right-hand
-    sides ``right`` (1 + probes, blocks, functions); ``leaf_right`` is the same for collapsed coefficients. The probes
-    are random signs for every observation, fixed by its number: they estimate traces.
+    A mean (k,) is that of k outputs, which are further right-hand sides. There are ``number`` observations, of each
+    output, with the weighted ``square_sums`` (k,), and for the functions of all levels the right-hand sides ``right``
+    (k + probes, blocks, functions); ``leaf_right`` is the same for collapsed coefficients. The probes are random signs
+    for every observation, fixed by its number: they estimate traces. Coefficients x are (blocks, functions), or (k,
+    blocks, functions) for k outputs.
     """
 
-    def __init__(self, tree: Tree, roughness: Roughness | int, mean: float = 0.0, probes: int = 0):
+    def __init__(self, tree: Tree, roughness: Roughness | int, mean: float | np.ndarray = 0.0, probes: int = 0):
         super().__init__(tree, Energy(tree, roughness))
-        self.mean, self.probes = mean, probes
+        self.mean, self.probes, self.outputs = mean, probes, np.size(mean)
         shape, side = tree.active.shape, tree.layout.side
         self._data_line = np.full((shape[0], shape[1] // side), -1, dtype=np.int32)
         self._lines = 0
         self._data = np.zeros((0, tree.layout.stencil, side))
-        self.leaf_right = np.zeros((1 + probes, *shape))
-        self.number, self.square_sum = 0, 0.0
+        self.leaf_right = np.zeros((self.outputs + probes, *shape))
+        self.number, self.square_sums = 0, np.zeros(self.outputs)
         self._rows: sparse.csr_array | None = None  # of the functionals, times the roots of their weights
         self._columns: sparse.csr_array | None = None  # the transpose
 
     def add(self, chunk: Observations, first: int) -> None:
         ready = prepare(chunk, self.tree.box, self.mean, self._random(_numbers(chunk, first)) if self.probes else None)
         self.number += int(np.count_nonzero(ready.weights))
-        self.square_sum += float((ready.weights * ready.observations[:, :, 0] ** 2).sum())
+        for k in range(self.outputs):
+            self.square_sums[k] += (ready.weights * ready.observations[:, :, k] ** 2).sum()
         tree = self.tree
         block, cell = tree.locate(ready.points)
         order, start = tree.sort_by_block(block)
@@ -273,13 +278,14 @@ class System(Equations):
         self._data_line[blocks[missing], lines[missing]] = fresh
         self._grow(self._lines + len(fresh))
         self._data[self._data_line[blocks, lines]] += other._data[other._data_line[blocks, lines]]
-        for name in ("value_weight", "gradient_weight", "leaf_right", "number", "square_sum"):
+        for name in ("value_weight", "gradient_weight", "leaf_right", "number", "square_sums"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
     def add_functionals(self, observed: ObservedFunctionals) -> None:
         functional, targets, weights = observed
         root = np.sqrt(weights)
-        sides = [root * (targets[:, 0] - self.mean * of_constant(functional))]
+        sides = list(root * (targets.T - np.multiply.outer(np.reshape(self.mean, -1), of_constant(functional))))
+        self.square_sums += [(side**2).sum() for side in sides]
         numbers = np.arange(functional.size, dtype=np.uint64) + np.uint64(2**60)  # no observation has these
         if self.probes:
             sides += list(self._random(numbers).T)
@@ -288,7 +294,6 @@ class System(Equations):
         for right, side in zip(self.leaf_right, sides, strict=True):
             right += (self._columns @ side).reshape(right.shape)
         self.number += functional.size
-        self.square_sum += float((sides[0] ** 2).sum())
         values, slopes = cell_weights(functional, weights, self.tree)
         self.value_weight += values
         self.gradient_weight += slopes
@@ -337,29 +342,72 @@ class System(Equations):
             out += self._rows.power(2).sum(axis=0).reshape(out.shape)
         return out
 
+    @property
+    def square_sum(self) -> float:
+        """Of all outputs."""
+        return float(self.square_sums.sum())
+
+    def of_outputs(self, x: np.ndarray) -> np.ndarray:
+        """Coefficients by outputs (k, blocks, functions), a view."""
+        return x.reshape(-1, *self.tree.active.shape)
+
     def solve(self, alpha: float, x: np.ndarray, *, side: int = 0, **options) -> Outcome:
         """Solve for one right-hand side, starting from x and overwriting it; options as for conjugate gradients."""
         return self.solve_for(alpha, self.right[side], x, **options)
 
+    def solve_all(self, alpha: float, x: np.ndarray, **options) -> Outcome:
+        """Solve for the data of all outputs, starting from x and overwriting it."""
+        parts = enumerate(self.of_outputs(x))
+        return worst([self.solve(alpha, part, side=side, **options) for side, part in parts])
+
     def solve_to_noise(self, alpha: float, x: np.ndarray, *, tol: float, max_iter: int) -> tuple[Outcome, float]:
         """Solve for the data until the error is small against what the field leaves of them: the outcome, and the
-        residual sum of squares. A residual of ``tol`` makes an error of about ``tol**2`` times the square sum of the
-        data in it.
+        residual sum of squares of all outputs.
         """
-        floor, reduction = np.finfo(float).eps * self.square_sum, _REDUCTION
+        parts = enumerate(self.of_outputs(x))
+        outcomes, rss = zip(*(self._solve_to_noise(alpha, part, k, tol, max_iter) for k, part in parts), strict=True)
+        return worst(outcomes), sum(rss)
+
+    def _solve_to_noise(
+        self, alpha: float, x: np.ndarray, side: int, tol: float, max_iter: int
+    ) -> tuple[Outcome, float]:
+        """That of one output. A residual of ``tol`` makes an error of about ``tol**2`` times the square sum of the data
+        in the residual sum of squares.
+        """
+        squares, reduction = float(self.square_sums[side]), _REDUCTION
         while True:
-            outcome = self.solve(alpha, x, tol=tol, max_iter=max_iter, reduction=reduction)
+            outcome = self.solve(alpha, x, side=side, tol=tol, max_iter=max_iter, reduction=reduction)
             reduction = 1.0
-            rss = max(self.residual_square_sum(x), floor)
-            enough = 0.1 * np.sqrt(rss / self.square_sum) if self.square_sum > 0.0 else 1.0
+            rss = max(self._residual_square_sum(x, side), np.finfo(float).eps * squares)
+            enough = 0.1 * np.sqrt(rss / squares) if squares > 0.0 else 1.0
             if not outcome.converged or outcome.residual <= enough or tol < _FINEST_TOL:
                 return outcome, rss
             tol = min(enough, 0.3 * tol)
 
+    def residual_square_sums(self, x: np.ndarray) -> np.ndarray:
+        """Weighted sums of squared residuals of the outputs (k,), from those of the data alone and the normal
+        equations.
+        """
+        return np.array([self._residual_square_sum(part, side) for side, part in enumerate(self.of_outputs(x))])
+
     def residual_square_sum(self, x: np.ndarray) -> float:
-        """Weighted sum of squared residuals, from that of the data alone and the normal equations."""
+        """The weighted sum of squared residuals of all outputs."""
+        return float(self.residual_square_sums(x).sum())
+
+    def _residual_square_sum(self, x: np.ndarray, side: int) -> float:
         u = collapse(self.tree, x)
-        return self.square_sum - 2 * dot(self.leaf_right[0], u) + dot(u, self.data_form(u))
+        return float(self.square_sums[side]) - 2 * dot(self.leaf_right[side], u) + dot(u, self.data_form(u))
+
+
+def worst(outcomes: Sequence[Outcome]) -> Outcome:
+    """What holds for all of them."""
+    if len(outcomes) == 1:
+        return outcomes[0]
+    return Outcome(
+        max(each.n_iter for each in outcomes),
+        max(each.residual for each in outcomes),
+        all(each.converged for each in outcomes),
+    )
 
 
 def _numbers(chunk: Observations, first: int) -> np.ndarray:

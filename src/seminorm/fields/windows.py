@@ -21,7 +21,9 @@ DEGREE = 2
 
 
 class Window(NamedTuple):
-    """Points X (n, d) with values y and weights w, in a basis; ``design`` (n, size) has the functions at the points."""
+    """Points X (n, d) with values y (n,), or (n, k) for k outputs, and weights w, in a basis; ``design`` (n, size) has
+    the functions at the points.
+    """
 
     basis: GridBasis
     X: np.ndarray
@@ -95,4 +97,4 @@ def _window(X: np.ndarray, y: np.ndarray, w: np.ndarray, low: np.ndarray, found:
     basis = GridBasis(GridBox(low - border * spacing, np.ones(d), spacing, size + 2 * border), DEGREE)
     inside = ((low - 1e-9 * spacing <= X) & (low + (size + 1e-9) * spacing >= X)).all(axis=1)
     X, y, w = X[inside], y[inside], w[inside]
-    return Window(basis, X, basis.values(X), y - np.average(y, weights=w), w)
+    return Window(basis, X, basis.values(X), y - np.average(y, axis=0, weights=w), w)

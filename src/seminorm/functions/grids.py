@@ -76,7 +76,7 @@ def regular_axes(
 
 
 def sample_on_grid(
-    functions: Mapping[str, Callable[[np.ndarray], np.ndarray]],
+    functions: Mapping[str | tuple[str, ...], Callable[[np.ndarray], np.ndarray]],
     axes: Sequence[np.ndarray],
     names: Sequence[str] | None = None,
 ) -> Any:
@@ -85,7 +85,7 @@ def sample_on_grid(
     Parameters
     ----------
     functions : dict of callables
-        Each takes points (n, d) to values (n,).
+        Each takes points (n, d) to values (n,), or to (n, k) for a tuple of k names.
     axes, names : sequences of d arrays and, optionally, of their names; left out, x0, x1, ...
 
     Returns
@@ -103,30 +103,37 @@ def sample_on_grid(
     >>> grid = sample_on_grid({"sum": lambda X: X.sum(axis=1)}, axes, ["x", "y"])
     """
     labels = [f"x{k}" for k in range(len(axes))] if names is None else list(names)
-    if len(labels) != len(axes) or len({*labels, *functions}) < len(labels) + len(functions):
+    of_values = [name for key in functions for name in ([key] if isinstance(key, str) else key)]
+    if len(labels) != len(axes) or len({*labels, *of_values}) < len(labels) + len(of_values):
         raise ValueError(
-            f"names must be {len(axes)} different ones, one per axis and none of {', '.join(functions)}, got "
+            f"names must be {len(axes)} different ones, one per axis and none of {', '.join(of_values)}, got "
             f"{labels!r}."
         )
-    _require_memory([len(axis) for axis in axes], len(functions))
-    arrays = {name: _sampled(function, axes) for name, function in functions.items()}
+    _require_memory([len(axis) for axis in axes], len(of_values))
+    arrays: dict[str, np.ndarray] = {}
+    for key, function in functions.items():
+        if isinstance(key, str):
+            arrays[key] = _sampled(function, axes)
+        else:
+            arrays |= zip(key, np.moveaxis(_sampled(function, axes, len(key)), -1, 0), strict=True)
     if importlib.util.find_spec("xarray") is None:
         return tuple(axes), *arrays.values()
     import xarray
 
     named = {name: (labels, values) for name, values in arrays.items()}
     grid = xarray.Dataset(named, dict(zip(labels, axes, strict=True)))
-    return grid[next(iter(arrays))] if len(arrays) == 1 else grid
+    return grid[next(iter(arrays))] if all(isinstance(key, str) for key in functions) and len(arrays) == 1 else grid
 
 
-def _sampled(function: Callable, axes: Sequence[np.ndarray]) -> np.ndarray:
+def _sampled(function: Callable, axes: Sequence[np.ndarray], *outputs: int) -> np.ndarray:
     shape = tuple(len(axis) for axis in axes)
-    values = np.empty(math.prod(shape))
-    for begin in range(0, values.size, _CHUNK_POINTS):
-        numbers = np.unravel_index(np.arange(begin, min(begin + _CHUNK_POINTS, values.size)), shape)
+    size = math.prod(shape)
+    values = np.empty((size, *outputs))
+    for begin in range(0, size, _CHUNK_POINTS):
+        numbers = np.unravel_index(np.arange(begin, min(begin + _CHUNK_POINTS, size)), shape)
         points = np.stack([axis[n] for axis, n in zip(axes, numbers, strict=True)], axis=1)
         values[begin : begin + _CHUNK_POINTS] = function(points)
-    return values.reshape(shape)
+    return values.reshape(*shape, *outputs)
 
 
 def _require_memory(shape: Sequence[int] | np.ndarray, arrays: int) -> None:
