@@ -12,6 +12,7 @@ void bind_rendering(nb::module_&);
 void bind_files(nb::module_&);
 void bind_clouds(nb::module_&);
 void bind_margin(nb::module_&);
+void bind_kernels(nb::module_&);
 }  // namespace seminorm
 
 NB_MODULE(_native, m) {
@@ -27,4 +28,5 @@ NB_MODULE(_native, m) {
     bind_files(m);
     bind_clouds(m);
     bind_margin(m);
+    bind_kernels(m);
 }

@@ -13,6 +13,7 @@ from numpy.polynomial import polynomial
 from scipy.special import digamma, k0, k1
 
 from .base import Kernel
+from .pieces import tabulated
 from .radial import Radial, safe_power
 
 _NEAR = 1.0  # squared distance in units of 1 / k up to which the series is used
@@ -76,25 +77,25 @@ class Tension(Radial):
     def _h(self, s, k):
         if self.dimension is None:
             raise ValueError("the profile of Tension depends on the dimension: use kernel.for_dimension(d).")
-        factor = (-math.pi) ** k * self._length() ** (4 - self.dimension)
-        dimension = self.dimension + 2 * k
-        values = np.zeros_like(s)
-        near = (s > 0) & (s <= _NEAR)
-        far = s > _NEAR
-        values[near] = _series(s[near], dimension)
-        values[far] = _difference(s[far], dimension)
-        origin = _difference_at_zero(dimension)
-        if k == 0:  # 0 where the arguments coincide: else it were a large constant for large scales
-            values[far] -= origin
+        if k == 0:  # less its value at 0, which is a large constant for large scales
+            values = tabulated(_unit_profile, (self.dimension, True), s)
         else:
-            values[near] += origin
-            values[s == 0] = origin
-        values *= factor
+            values = _unit_profile(s, self.dimension + 2 * k, False)
+        values *= (-math.pi) ** k * self._length() ** (4 - self.dimension)
         return values
 
 
+def _unit_profile(s: np.ndarray, dimension: int, less_its_value_at_zero: bool) -> np.ndarray:
+    """The inverse transform of 1 / |w|^2 - 1 / (1 + |w|^2) in R^d at |x|^2 = s; 0 where it is infinite."""
+    values, near, far = np.zeros_like(s), (s > 0) & (s <= _NEAR), s > _NEAR
+    values[near], values[far] = _series(s[near], dimension), _difference(s[far], dimension)
+    at_zero = _difference_at_zero(dimension)
+    values[far if less_its_value_at_zero else ~far] += -at_zero if less_its_value_at_zero else at_zero
+    return values
+
+
 def _difference(s: np.ndarray, dimension: int) -> np.ndarray:
-    """The inverse transform of 1 / |w|^2 - 1 / (1 + |w|^2) in R^d at |x|^2 = s, by the two parts."""
+    """The same by its two parts."""
     nu = 0.5 * dimension - 1.0
     part = (2.0 * math.pi) ** (-0.5 * dimension) * safe_power(s, -0.5 * nu) * _bessel(np.sqrt(s), dimension)
     if dimension == 2:
@@ -121,7 +122,7 @@ def _difference_at_zero(dimension: int) -> float:
 
 
 def _series(s: np.ndarray, dimension: int) -> np.ndarray:
-    """The same difference less its value at 0, for 0 < s up to about 1."""
+    """The difference less its value at 0, for 0 < s up to about 1."""
     singular, logarithmic, smooth = _coefficients(dimension)
     values = polynomial.polyval(s, smooth)
     if len(singular):
