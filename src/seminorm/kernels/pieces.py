@@ -20,7 +20,7 @@ def tabulated(function: Callable[..., np.ndarray], options: tuple[Any, ...], s: 
     """
     first, pieces = _table(function, options)
     s = np.ascontiguousarray(s, dtype=np.float64)
-    values = np.empty(s.size)
+    values: np.ndarray = np.empty(s.size)
     _native.read_pieces(pieces, first, s.reshape(-1), values)
     values = values.reshape(s.shape)
     beyond = np.isnan(values)
