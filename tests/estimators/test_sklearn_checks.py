@@ -16,10 +16,11 @@ class OfThreeColumns(FieldSmoother):
     """The smoother of the three columns that tell most of y: scikit-learn's checks use more than fields take."""
 
     def fit(self, X, y, sample_weight=None):
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, multi_output=True)
         weights = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
         centered = weights[:, None] * (X - np.average(X, axis=0, weights=weights))
-        self.columns_ = np.sort(np.argsort(-np.abs(y @ centered), kind="stable")[:3])
+        tells = np.abs(y.T @ centered).reshape(-1, X.shape[1]).sum(axis=0)
+        self.columns_ = np.sort(np.argsort(-tells, kind="stable")[:3])
         order = np.lexsort(X.T)  # the stochastic trace of the criterion depends on the order of the rows
         super().fit(X[order][:, self.columns_], y[order], None if sample_weight is None else weights[order])
         self.n_features_in_ = X.shape[1]
