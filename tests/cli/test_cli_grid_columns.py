@@ -43,13 +43,21 @@ def gridded(folder, path, *options):
         ("x,y,z,std", (0, 1, 2, 3), "coordinates x, y, value z, standard deviation std"),
         ("a,b,c,weight", (0, 1, 2, 3), "coordinates a, b, value c, weight weight"),
         ("x,y,z,temperature", (0, 1, 2, 3), "coordinates x, y, z, value temperature"),
-        ("x,y,foo,bar", (0, 1, 2, 3), "coordinates x, y, foo, value bar"),
+        ("x,y,time,bar", (0, 1, 2, 3), "coordinates x, y, time, value bar"),
+        ("lon,lat,temp_c,quality", (0, 1, 2, 3), "coordinates lon, lat, value temp_c, not used: quality"),
+        ("x (km),y (km),flag,Depth [m]", (0, 1, 3, 2), "coordinates x (km), y (km), value Depth [m], not used: flag"),
     ],
 )
 def test_columns_are_recognised_by_usual_names(header, order, said, rows, tmp_path, capsys):
     path = written(tmp_path / "points.csv", rows[:, order], header)
     gridded(tmp_path, path, "--quiet", "--alpha", "1", "--depth", "0", "--spacing", "0.5", "--scale", "1")
     assert capsys.readouterr().out.splitlines()[0].endswith(f"200 points, {said}")
+
+
+def test_the_value_is_not_guessed_among_several_columns(rows, tmp_path, capsys):
+    path = written(tmp_path / "points.csv", rows, "x,y,foo,bar")
+    message = failed(capsys, "grid", path, "-o", tmp_path / "grid.npz", *FAST)
+    assert "is the value: foo, bar? Name it by --value, such as --value foo." in message
 
 
 def test_deviations_are_weights(rows, tmp_path):

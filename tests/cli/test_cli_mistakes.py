@@ -86,6 +86,8 @@ REFUSED = {  # by the verbs: status 1, and nothing but this line
     "input: add --each, or name one file.",
     "render scan.ply -o p.jpg": "cannot write p.jpg: its name must end in .png.",
     "render scan.ply plain.ply -o p.png": "scan.ply, plain.ply: this takes one file, and got 2; --each draws each.",
+    "grid table.csv -o g.npz --region 6 11 46 48": "there is no file 11: several numbers of one option go with commas, "
+    "such as 6,11,46,48.",
     "normals scan.ply plain.ply -o m.ply": "scan.ply, plain.ply: this takes one file, and got 2; --each estimates the "
     "normals of each.",
     # options that do not fit

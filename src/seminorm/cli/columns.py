@@ -17,6 +17,7 @@ _DEVIATIONS = ("std", "sigma", "stdev", "stddev", "sd", "uncertainty", "standard
 _CLASSES = ("classification", "class")
 _FILLS = (-9999.0, -99999.0, -32767.0, -32768.0, 9999.0, 99999.0, 1e20, -1e20, 9.969209968386869e36)
 _HUGE = 1e30  # fill values of many programs
+_UNITS = ("m", "km", "cm", "mm", "ft", "c", "k", "f", "degc", "nt", "mgal", "ms", "pa", "hpa", "psu")
 _APART = 3.0  # how many times as large as the largest other value a fill value is
 
 
@@ -60,8 +61,8 @@ def choose_columns(
     deviation: str | None = None,
     has_classes: bool = False,
 ) -> Roles:
-    """What is not named is recognised by usual names; else the value is the last column that is left, and coordinates
-    are the others.
+    """What is not named is recognised by usual names. Beside two coordinates that are recognised, the value must be, or
+    be the only column that is left; else the value is the last column that is left, and coordinates are the others.
 
     The arrays X, y and sample_weight of an npz file that :class:`seminorm.FieldSmoother` could read mean what they say.
     """
@@ -82,7 +83,7 @@ def choose_columns(
     if has_classes and classes is None:
         raise ValueError(f"--classes needs a column called {' or '.join(_CLASSES)}, and {table.path} has none.")
     if named is None and (pair := known.plane()) is not None:
-        named, v = _recognized(known, pair, v)
+        named, v = _recognized(known, pair, v, {w, s, classes})
     if v is None:
         v = max(set(range(table.width)) - {w, s, *(named or [])} - ({classes} if has_classes else set()), default=None)
     taken = (v, w, s, classes if has_classes else None)
@@ -96,10 +97,13 @@ def choose_columns(
 
 
 class _Known:
-    """The columns of a table by usual names, without those that have a role already."""
+    """The columns of a table by usual names, with or without units, but for those that have a role already."""
 
     def __init__(self, table, taken: set):
-        self._columns = {name.lower(): k for k, name in reversed(list(enumerate(table.names or []))) if k not in taken}
+        self.table = table
+        self.free = [k for k in range(table.width) if k not in taken]
+        labels = [(k, table.names[k].lower()) for k in reversed(self.free)] if table.names else []
+        self._columns = {_without_unit(name): k for k, name in labels} | {name: k for k, name in labels}
 
     def first(self, names: Sequence[str]) -> int | None:
         return next((self._columns[name] for name in names if name in self._columns), None)
@@ -110,20 +114,32 @@ class _Known:
         return next(((x, y) for x, y in pairs if x is not None and y is not None), None)
 
 
+def _without_unit(name: str) -> str:
+    """``depth`` of ``depth_m``, ``depth (m)`` and ``depth [m]``."""
+    bare = re.sub(r"\s*[\[(].*[\])]\s*$", "", name)
+    stem, _, unit = bare.rpartition("_")
+    return stem if stem and unit in _UNITS else bare
+
+
 def _pairs() -> list[tuple[str, str]]:
     geographic = [(x, y) for x in LONGITUDES for y in LATITUDES]
     return geographic + list(zip(_X[len(LONGITUDES) :], _Y[len(LATITUDES) :], strict=True))
 
 
-def _recognized(known: _Known, pair: tuple[int, int], value: int | None) -> tuple[list[int] | None, int | None]:
-    """Coordinates, x first, and the value; without a value that is recognised, the last column is it, and so nothing
-    else is known."""
+def _recognized(known: _Known, pair: tuple[int, int], value: int | None, others: set) -> tuple[list[int], int | None]:
+    """Coordinates, x first, and the value, without one of ``others``; None if there is no column for it."""
     height, time = known.first(_HEIGHTS), known.first(_TIMES)
     found = value if value is not None else known.first(_VALUES)
     if found is None:
         found, height = height, None
     if found is None:
-        return None, value
+        left = [column for column in known.free if column not in {*pair, time, *others}]
+        if len(left) > 1:
+            raise ValueError(
+                f"which column of {known.table.path} is the value: {', '.join(map(known.table.label, left))}? Name it "
+                f"by --value, such as --value {known.table.label(left[0])}."
+            )
+        found = left[0] if left else time
     return [*pair, *(column for column in (height, time) if column is not None and column != found)], found
 
 

@@ -51,8 +51,19 @@ def check_points(path: Path) -> None:
 
 def check_one(inputs: Sequence[Path], advice: str) -> None:
     """Raise an error, with a word of advice, if there is more than one file."""
+    stray = next((path for path in inputs[1:] if _is_number(str(path)) and not path.exists()), None)
+    if stray is not None:
+        raise ValueError(f"there is no file {stray}: several numbers of one option go with commas, such as 6,11,46,48.")
     if len(inputs) > 1:
         raise ValueError(f"{inputs[0]}, {inputs[1]}: this takes one file, and got {len(inputs)}; {advice}.")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def check_output(path: Path, suffixes: Sequence[str] | None = None) -> None:
