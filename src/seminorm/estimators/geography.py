@@ -1,0 +1,75 @@
+"""Coordinates in degrees: which columns they are, by their names, and when a plane will do for them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._base.warnings import warn_user
+from ..files.grids import LATITUDES, LONGITUDES
+
+_POLAR = 0.02  # cosine of a latitude so near to a pole that its coordinates are of no use
+_DISTORTED = 1.25  # ratio of the scales along parallels in the north and in the south, from which on a plane is wrong
+_AROUND = 180.0  # extent in longitude, from which on the seam matters
+
+
+class GeographicColumns(NamedTuple):
+    """The numbers of the columns of longitude and latitude."""
+
+    longitude: int
+    latitude: int
+
+
+def geographic_columns(names: Sequence[str] | None) -> GeographicColumns | None:
+    """Those of a table, by the names of its columns; None if there are none, or several of a kind."""
+    lower = [str(name).lower() for name in (() if names is None else names)]
+    found = [[k for k, name in enumerate(lower) if name in known] for known in (LONGITUDES, LATITUDES)]
+    return GeographicColumns(found[0][0], found[1][0]) if [len(k) for k in found] == [1, 1] else None
+
+
+def in_degrees(X: np.ndarray, columns: GeographicColumns) -> bool:
+    """Whether the numbers can be longitudes from -180 to 360, and latitudes."""
+    longitude, latitude = X[:, columns.longitude], X[:, columns.latitude]
+    return bool(((longitude >= -180.0) & (longitude <= 360.0) & (np.abs(latitude) <= 90.0)).all())
+
+
+def middle_cosine(latitudes: Any) -> float | None:
+    """The cosine of the latitude in the middle: how long a degree of longitude is, in degrees of latitude.
+
+    None if these are no latitudes, or so near to a pole that longitudes are of no use there.
+    """
+    south, north = float(np.min(latitudes)), float(np.max(latitudes))
+    cosine = math.cos(math.radians(0.5 * (south + north)))
+    return cosine if -90.0 <= south <= north <= 90.0 and cosine >= _POLAR else None
+
+
+def scale_of_degrees(bounds: np.ndarray, columns: GeographicColumns) -> np.ndarray:
+    """What coordinates are to be divided by so that a degree of longitude is as long as one of latitude in the middle
+    of these bounds (2, d); with a warning where no plane suits them."""
+    scale = np.ones(bounds.shape[1])
+    cosine = middle_cosine(bounds[:, columns.latitude])
+    if cosine is not None:
+        scale[columns.longitude] = 1.0 / cosine
+    _warn_of_distortion(bounds, columns)
+    return scale
+
+
+def _warn_of_distortion(bounds: np.ndarray, columns: GeographicColumns) -> None:
+    south, north = bounds[:, columns.latitude]
+    width = float(np.ptp(bounds[:, columns.longitude]))
+    ends = np.cos(np.radians(np.clip([south, north], -90.0, 90.0)))
+    ratio = float(ends.max()) / max(float(ends.min()), 1e-3)
+    if ratio > _DISTORTED:
+        warn_user(
+            f"a degree of longitude at latitude {south:.4g} and one at {north:.4g} differ in length by a factor of "
+            f"{ratio:.3g}, and a field takes them for the same: project the coordinates, or use "
+            "seminorm.Smoother(coordinates='geographic'), which measures on the sphere."
+        )
+    elif width > _AROUND:
+        warn_user(
+            f"longitudes extend over {width:.4g} degrees, and a field does not know that they close up: use "
+            "period={column: 360.0}, or seminorm.Smoother(coordinates='geographic'), which measures on the sphere."
+        )
