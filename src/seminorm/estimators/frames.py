@@ -22,17 +22,19 @@ GEOGRAPHIC = "geographic"
 class Frame:
     """Points as they are."""
 
-    is_plane = True  # whether columns have units
-
     def rows(self, X: np.ndarray) -> np.ndarray:
         """Points of the kernel."""
         return X
+
+    def with_units(self, rows: np.ndarray) -> np.ndarray:
+        """The columns of rows that have units of the user."""
+        return rows
 
     def stacked(self, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Targets (rows, k) and weights of the rows."""
         return (y[:, None] if y.ndim == 1 else y), weights
 
-    def shaped(self, values: np.ndarray, axes: int = 1) -> np.ndarray:
+    def shaped(self, values: np.ndarray) -> np.ndarray:
         """What belongs to rows as what belongs to points."""
         return values
 
@@ -43,8 +45,6 @@ class Frame:
 
 class SphereFrame(Frame):
     """Degrees of longitude and latitude, as unit vectors."""
-
-    is_plane = False
 
     def __init__(self, columns: GeographicColumns):
         self.columns = columns
@@ -65,12 +65,15 @@ class ComponentFrame(Frame):
     def rows(self, X: np.ndarray) -> np.ndarray:
         return with_components(X, self.components)
 
+    def with_units(self, rows: np.ndarray) -> np.ndarray:
+        return rows[:, :-1]
+
     def stacked(self, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Components that are missing (NaN) get no weight."""
         targets = y.reshape(-1, 1)
         return targets, np.repeat(weights, self.components) * ~np.isnan(targets[:, 0])
 
-    def shaped(self, values: np.ndarray, axes: int = 1) -> np.ndarray:
+    def shaped(self, values: np.ndarray) -> np.ndarray:
         return values.reshape(len(values) // self.components, self.components, *values.shape[1:])
 
     def expansion(self, *parts: Any) -> Expansion:
@@ -84,9 +87,7 @@ def frame_of(kernel: Any, columns: GeographicColumns | None) -> Frame:
     return Frame() if columns is None else SphereFrame(columns)
 
 
-def geographic_frame(
-    coordinates: Any, kernel: Any, X: np.ndarray, names: Any, plain: bool
-) -> GeographicColumns | None:
+def geographic_frame(coordinates: Any, kernel: Any, X: np.ndarray, names: Any, plain: bool) -> GeographicColumns | None:
     """The columns of degrees on a sphere, if X has them: named by the user, or recognised.
 
     They are recognised by the names of both columns where nothing speaks against it: numbers that can be degrees, a

@@ -160,12 +160,12 @@ class Smoother(FunctionRegressor):
         self._check_parameters()
         self.X_fit_, self._single = X, y.ndim == 1 or isinstance(self.kernel, VectorKernel)
         frame = self._choose_frame(X, gradients is None and not functionals and self.metric is None)
-        if self.metric is None and frame.is_plane:
-            warn_of_units(self.kernel, X[weights > 0])
         self._y, weights = frame.stacked(y, weights)
         X = frame.rows(X)
         further = [observed_functionals(item, X.shape[1], self._y.shape[1]) for item in functionals or ()]
         known = X[weights > 0] if len(X) else np.concatenate([item.functional.points for item in further])
+        if self.metric is None:
+            warn_of_units(self.kernel, frame.with_units(known))
         self.__dict__.pop("_loo", None)
 
         def attempt(kernel: Kernel) -> Attempt:
@@ -472,7 +472,8 @@ class Smoother(FunctionRegressor):
     def _fitted(self) -> dict[str, Any]:
         fitted = super()._fitted()
         del fitted["function_"]  # made of the rest
-        return fitted | {"observed": self._observed.content()}
+        degrees = None if self._degrees is None else list(self._degrees)
+        return fitted | {"observed": self._observed.content(), "_degrees": degrees}
 
     def _restore(self, fitted: dict[str, Any]) -> None:
         self._observed = FunctionalData.from_content(fitted.pop("observed"))

@@ -36,8 +36,10 @@ class VectorExpansion(Expansion):
     def _derivative(self, X: Any, times: int) -> np.ndarray:
         X, k = _checked(X, self.dimension), self.kernel.components  # type: ignore[attr-defined]
         values = self._evaluate(with_components(X, k), times)[..., 0]
-        inside = (slice(self.dimension),) * times
-        return values.reshape(len(X), k, *values.shape[1:])[(..., *inside)]
+        values = values.reshape(len(X), k, *values.shape[1:])
+        for axis in range(2, 2 + times):
+            values = values.take(range(self.dimension), axis=axis)
+        return values
 
 
 class SphereExpansion(Expansion):

@@ -13,7 +13,16 @@ from .registry import all_kernels, all_vector_kernels
 from .spectral import SpectralMixture
 from .tension import Tension
 
-__all__ = ["AxisScale", "BSpline", "Dirichlet", "Elastic", "FeatureMap", "FourierSeries", "Gaussian", "InverseMultiquadric"]
+__all__ = [
+    "AxisScale",
+    "BSpline",
+    "Dirichlet",
+    "Elastic",
+    "FeatureMap",
+    "FourierSeries",
+    "Gaussian",
+    "InverseMultiquadric",
+]
 __all__ += ["Kernel", "Laplacian", "Linear", "LogPolar", "Matern", "Multiquadric", "NegativeDistance", "OnColumns"]
 __all__ += ["PeriodicGaussian", "Polyharmonic", "Polynomial", "PowerSeries", "Product", "Radial"]
 __all__ += ["RationalQuadratic", "Scaled", "SpectralMixture", "Sum", "Tension", "ThinPlate", "VectorKernel", "Wendland"]

@@ -39,10 +39,10 @@ class VectorKernel(Kernel):
 
     def tensor(self, X: ArrayLike, Y: ArrayLike | None = None) -> np.ndarray:
         """phi_cd(X_i, Y_j) for points without components, shape (n, m, components, components)."""
-        X = check_array(X, dtype=np.float64, input_name="X")
-        Y = X if Y is None else check_array(Y, dtype=np.float64, input_name="Y")
-        matrix = self(with_components(X, self.components), with_components(Y, self.components))
-        return np.moveaxis(matrix.reshape(len(X), self.components, len(Y), self.components), 2, 1)
+        k, left = self.components, check_array(X, dtype=np.float64, input_name="X")
+        right = left if Y is None else check_array(Y, dtype=np.float64, input_name="Y")
+        matrix = self(with_components(left, k), with_components(right, k))
+        return np.moveaxis(matrix.reshape(len(left), k, len(right), k), 2, 1)
 
     def alternatives(self) -> list[VectorKernel]:
         """The kernels to choose from, if a parameter is left open; the kernel itself otherwise."""
@@ -62,14 +62,12 @@ class VectorKernel(Kernel):
         """The entries of all pairs of components; nothing varies along the last column."""
         plane = X.shape[1] - 1
         result = np.zeros((len(X), len(Y)) + (plane + 1,) * (x + y))
-        inside = (slice(None, plane),) * (x + y)
         rows, columns = self._by_component(X), self._by_component(Y)
         for c, i in enumerate(rows):
             for d, j in enumerate(columns):
                 if len(i) and len(j):
-                    entry = self._entry(X[i, :-1], Y[j, :-1], c, d, x, y)
-                    where = np.ix_(i, j, *[range(plane)] * (x + y))
-                    result[where] = entry if x + y == 0 else entry[(..., *inside)]
+                    where = np.ix_(i, j, *[np.arange(plane)] * (x + y))
+                    result[where] = self._entry(X[i, :-1], Y[j, :-1], c, d, x, y)
         return result
 
     def _by_component(self, X: np.ndarray) -> list[np.ndarray]:

@@ -53,10 +53,9 @@ class PerComponent(NullSpace):
         plane, inner = X.shape[1] - 1, self.space_.derivative(X[:, :-1], times)
         n, p = inner.shape[:2]
         result = np.zeros((n, self.components, p) + (plane + 1,) * times)
-        of_component = np.moveaxis(result[(..., *[slice(plane)] * times)], 1, 0)
-        for c, part in enumerate(of_component):
-            rows = X[:, -1] == c
-            part[rows] = inner[rows]
+        for c in range(self.components):
+            rows = np.flatnonzero(X[:, -1] == c)
+            result[np.ix_(rows, np.array([c]), np.arange(p), *[np.arange(plane)] * times)] = inner[rows][:, None]
         return result.reshape(n, self.components * p, *result.shape[3:])
 
 
