@@ -13,6 +13,7 @@ from ..files.grids import LATITUDES, LONGITUDES
 
 _POLAR = 0.02  # cosine of a latitude so near to a pole that its coordinates are of no use
 _DISTORTED = 1.25  # ratio of the scales along parallels in the north and in the south, from which on a plane is wrong
+_CIRCLE, _MIXED = 360.0, 1000.0  # the largest number of degrees; ratio of extents
 _AROUND = 180.0  # extent in longitude, from which on the seam matters
 
 
@@ -46,18 +47,34 @@ def middle_cosine(latitudes: Any) -> float | None:
     return cosine if -90.0 <= south <= north <= 90.0 and cosine >= _POLAR else None
 
 
-def scale_of_degrees(bounds: np.ndarray, columns: GeographicColumns) -> np.ndarray:
-    """What coordinates are to be divided by so that a degree of longitude is as long as one of latitude in the middle
-    of these bounds (2, d); with a warning where no plane suits them."""
-    scale = np.ones(bounds.shape[1])
-    cosine = middle_cosine(bounds[:, columns.latitude])
+def scale_of_degrees(X: np.ndarray, columns: GeographicColumns, closes_up: bool = False) -> np.ndarray:
+    """What coordinates (n, d) are to be divided by so that a degree of longitude is as long as one of latitude in the
+    middle; with a warning where no plane suits them. ``closes_up``: the longitude has a period.
+    """
+    scale = np.ones(X.shape[1])
+    cosine = middle_cosine(X[:, columns.latitude])
     if cosine is not None:
         scale[columns.longitude] = 1.0 / cosine
-    _warn_of_distortion(bounds, columns)
+    _warn_of_distortion(np.stack([X.min(axis=0), X.max(axis=0)]), columns, closes_up)
     return scale
 
 
-def _warn_of_distortion(bounds: np.ndarray, columns: GeographicColumns) -> None:
+def warn_of_mixed_units(bounds: np.ndarray) -> None:
+    """Warn if one axis looks like degrees, and another like metres."""
+    extents, sizes = np.ptp(bounds, axis=0), np.abs(bounds).max(axis=0)
+    degrees = (sizes <= _CIRCLE) & (extents > 0.0)
+    if len(extents) < 2 or not degrees.any():
+        return
+    one, other = int(np.argmax(np.where(degrees, extents, 0.0))), int(np.argmax(extents))
+    if extents[other] > _MIXED * extents[one]:
+        warn_user(
+            f"column {one} of X extends over {extents[one]:.3g}, as degrees do, and column {other} over "
+            f"{extents[other]:.3g}, as metres do, and a field takes them for the same unit of length: convert one of "
+            "them, or give scale, one number per column; scale=1.0 says that X is right as it is."
+        )
+
+
+def _warn_of_distortion(bounds: np.ndarray, columns: GeographicColumns, closes_up: bool) -> None:
     south, north = bounds[:, columns.latitude]
     width = float(np.ptp(bounds[:, columns.longitude]))
     ends = np.cos(np.radians(np.clip([south, north], -90.0, 90.0)))
@@ -68,8 +85,9 @@ def _warn_of_distortion(bounds: np.ndarray, columns: GeographicColumns) -> None:
             f"{ratio:.3g}, and a field takes them for the same: project the coordinates, or use "
             "seminorm.Smoother(coordinates='geographic'), which measures on the sphere."
         )
-    elif width > _AROUND:
+    elif width > _AROUND and not closes_up:
         warn_user(
-            f"longitudes extend over {width:.4g} degrees, and a field does not know that they close up: use "
-            "period={column: 360.0}, or seminorm.Smoother(coordinates='geographic'), which measures on the sphere."
+            f"longitudes extend over {width:.4g} degrees, and a field does not know that they close up: give "
+            f"period={{{columns.longitude}: 360.0}}, or use "
+            "seminorm.Smoother(coordinates='geographic'), which measures on the sphere."
         )
