@@ -71,13 +71,14 @@ class GridBox:
         spacing = widths[wraps].min() / least
         border = (_CLOSED_MARGINS[len(low)] if margin is None else margin) * widths.max()
         cells = np.maximum(np.ceil((widths + 2 * border) / spacing - 1e-9).astype(np.int64), 1)
-        powers = 2 ** np.round(np.log2(widths / widths[wraps].min())).astype(np.int64)
-        if (np.abs(least * powers * spacing - widths)[wraps] > 1e-9 * widths[wraps]).any():
+        closed = widths[wraps]
+        powers = 2 ** np.round(np.log2(closed / closed.min())).astype(np.int64)
+        if (np.abs(powers * closed.min() - closed) > 1e-9 * closed).any():
             raise ValueError(
                 f"period {period[wraps].tolist()} divided by scale must be equal, or in the ratio of a power of two, "
-                f"got {widths[wraps].tolist()}: choose scale so that they are."
+                f"got {closed.tolist()}: choose scale so that they are."
             )
-        cells[wraps] = least * powers[wraps]
+        cells[wraps] = least * powers
         if cells.astype(float).prod() > _MOST_CELLS:
             raise ValueError(
                 f"with period {period[wraps].tolist()} the coarsest grid would have {' x '.join(map(str, cells))} "

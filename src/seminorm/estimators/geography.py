@@ -77,12 +77,13 @@ def warn_of_mixed_units(bounds: np.ndarray) -> None:
 def _warn_of_distortion(bounds: np.ndarray, columns: GeographicColumns, closes_up: bool) -> None:
     south, north = bounds[:, columns.latitude]
     width = float(np.ptp(bounds[:, columns.longitude]))
-    ends = np.cos(np.radians(np.clip([south, north], -90.0, 90.0)))
-    ratio = float(ends.max()) / max(float(ends.min()), 1e-3)
+    ends = np.cos(np.radians([south, north]))
+    widest = 1.0 if south <= 0.0 <= north else float(ends.max())
+    ratio = widest / max(float(ends.min()), 1e-3)
     if ratio > _DISTORTED:
         warn_user(
-            f"a degree of longitude at latitude {south:.4g} and one at {north:.4g} differ in length by a factor of "
-            f"{ratio:.3g}, and a field takes them for the same: project the coordinates, or use "
+            f"between the latitudes {south:.4g} and {north:.4g} the length of a degree of longitude differs by a "
+            f"factor of {ratio:.3g}, and a field takes it for the same: project the coordinates, or use "
             "seminorm.Smoother(coordinates='geographic'), which measures on the sphere."
         )
     elif width > _AROUND and not closes_up:

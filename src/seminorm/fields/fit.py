@@ -231,7 +231,7 @@ def _box(summary: Summary, settings: Settings) -> tuple[GridBox, int | None]:
     period = np.full(dimension, np.inf)
     period[list(settings.period)] = list(settings.period.values())
     least = layout(dimension, settings.degree).side  # one block: its cells differ from those of the blocks beside it
-    box = GridBox.closed(*summary.bounds, period, least, **options)
+    box = GridBox.closed(*summary.bounds, period=period, least=least, **options)
     if settings.depth is None:
         return box, None
     sides = np.where(box.wraps, period, np.diff(summary.bounds, axis=0)[0]) / box.scale

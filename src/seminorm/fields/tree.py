@@ -65,7 +65,7 @@ class Tree:
     @classmethod
     def from_content(cls, content: dict) -> Tree:
         """The tree of a file."""
-        box = GridBox(*(content[name] for name in _BOX), content.get("wraps"))
+        box = GridBox(*(content[name] for name in _BOX), wraps=content.get("wraps"))
         return cls(box, content["degree"], content["levels"])
 
     @property
