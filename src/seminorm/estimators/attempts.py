@@ -12,8 +12,8 @@ from ..kernels import Kernel
 from ..nullspace import NullSpace, SoftTwin
 from ..solvers.margin.indefinite import is_definite
 from ..solvers.margin.machines import FreeMachine
-from ..solvers.ridge.selection import Solution
-from ..solvers.ridge.system import ReducedSystem
+from ..solvers.ridge.selection import Solution, output_units
+from ..solvers.ridge.system import Factor, ReducedSystem
 from .observations import FunctionalData
 
 
@@ -38,9 +38,23 @@ class Attempt:
 
     @property
     def left_out(self) -> float:
-        """The mean square of the leave-one-out residuals; NaN where it was not computed."""
+        """The mean square of the leave-one-out residuals, over the outputs in units of their scatter where there are
+        several; computed here if the criterion for alpha did not need it.
+        """
         assert self.solution is not None
+        if np.isnan(self.solution.left_out):
+            system = self.reduced_system(self.observed)
+            units, weights = output_units(system), system.root[:, 0] ** 2
+            if system.size > system.rank:
+                squares = Factor(system, self.solution.alpha).leave_one_out() ** 2
+                self.solution.left_out = float((weights @ squares / units).sum() / weights.sum())
         return self.solution.left_out
+
+    @property
+    def score(self) -> float:
+        """The least value of the criterion that chose alpha."""
+        assert self.solution is not None
+        return float(np.min(self.solution.path["score"]))
 
     def refuse_indefinite(self) -> None:
         """Raise an error if the kernel matrix has negative eigenvalues beside the null space."""

@@ -27,6 +27,7 @@ from .frames import GEOGRAPHIC, Frame, check_vector_data, frame_of, geographic_f
 from .geography import GeographicColumns
 from .observations import FunctionalData, collect_observations, functional_shape, observed_functionals
 from .settling import METRICS, choose_scale, has_open_scale, standardized, warn_of_units, with_column_numbers
+from .slopes import gradient_variances
 
 _CHUNK_COLUMNS = 1024
 _FACTORS = (1.0, 10.0, 100.0)  # of the soft null space
@@ -64,7 +65,8 @@ class Smoother(FunctionRegressor):
     criterion : {"auto", "gcv", "loo", "reml"}
         How alpha is chosen: generalised cross-validation, leave-one-out, or restricted maximum likelihood. "auto" is
         leave-one-out, and for more than 1400 observations generalised cross-validation, among whose minima
-        leave-one-out decides. Points that (nearly) coincide count as one place.
+        leave-one-out decides. Points that (nearly) coincide count as one place. For kernels of vector fields "auto" is
+        "reml", which does not depend on the axes, and Poisson's ratio is chosen by the same criterion.
     null_space : "auto", "soft", None, int, sequence of int, callable, transformer or NullSpace
         What is left free: by default the polynomials of the kernel's ``null_degree``, or, where it is better by
         leave-one-out, the same at a price ("soft", see :class:`seminorm.nullspace.SoftTwin`); a degree; the constant
@@ -204,6 +206,9 @@ class Smoother(FunctionRegressor):
         kernels = self._kernels(settled, points, values_only)
         if len(kernels) == 1:
             return attempt(kernel_on_all(kernels[0], X))
+        if isinstance(settled, VectorKernel):
+            likely = min(map(small, kernels), key=lambda attempted: attempted.score)
+            return likely if small is attempt else attempt(likely.kernel)
         best, *others = [small(kernel) for kernel in kernels[:1]] + possible_attempts(small, kernels[1:])
         for attempted in others:
             if attempted.left_out < (1.0 - _GAIN) * best.left_out:
@@ -263,6 +268,21 @@ class Smoother(FunctionRegressor):
         variance = np.maximum(np.concatenate(parts), 0.0)  # rounding may leave -1e-17 at an interpolated point
         std = np.sqrt(variance[:, None] * np.atleast_1d(self._known_prior_variance()))
         return frame.shaped(std[:, 0]) if self._single else std
+
+    def predict_gradient(self, X: Any, return_std: bool = False) -> Any:
+        """Gradients at X (n, d), or (n, k, d) for k outputs; with ``return_std`` also the standard deviations of their
+        components, which exist for kernels with two derivatives where their arguments coincide.
+        """
+        gradient = super().predict_gradient(X)
+        if not return_std:
+            return gradient
+        if self._degrees is not None:
+            raise ValueError("return_std of gradients needs coordinates of a plane: project longitude and latitude.")
+        rows, variance = self._frame.rows(self._check_points(X)), np.atleast_1d(self._known_prior_variance())
+        fitted = self.kernel_, self._observed.functionals, self.null_space_, self._restrict, self._factor()
+        squares = gradient_variances(*fitted, rows, gradient.shape[-1])
+        std = np.sqrt(squares[:, None, :] * variance[:, None])
+        return gradient, self._frame.shaped(std[:, 0]) if self._single else std
 
     def sample(self, X: Any, n_samples: int = 1, *, prior: bool = False, random_state: Any = None) -> np.ndarray:
         """Values at X of functions drawn from the posterior, or from the prior modulo the null space.
@@ -386,14 +406,16 @@ class Smoother(FunctionRegressor):
             attempt.training = None if np.array_equal(learned, space(observed.points)) else learned
         if kernel.is_indefinite:
             attempt.refuse_indefinite()
+        # what is left out are components, and so leave-one-out depends on the axes; the likelihood does not
+        criterion = "reml" if isinstance(kernel, VectorKernel) and self.criterion == "auto" else self.criterion
         places = observed.merged_places(kernel) if self._given_alpha() is None and attempt.training is None else None
         if places is None:
             attempt.system = attempt.reduced_system(observed)
-            attempt.solution = solve(attempt.system, self._given_alpha(), self.criterion, self.verbose)
+            attempt.solution = solve(attempt.system, self._given_alpha(), criterion, self.verbose)
             return attempt
-        chosen = solve(attempt.reduced_system(places), None, self.criterion, self.verbose)
+        chosen = solve(attempt.reduced_system(places), None, criterion, self.verbose)
         attempt.system = attempt.reduced_system(observed)
-        solution = solve(attempt.system, chosen.alpha, self.criterion, self.verbose)
+        solution = solve(attempt.system, chosen.alpha, criterion, self.verbose)
         path = {**chosen.path}
         attempt.solution = replace(solution, path=path, variance=chosen.variance, left_out=chosen.left_out)
         return attempt

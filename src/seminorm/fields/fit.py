@@ -220,9 +220,9 @@ def _fit_levels(source: Source, summary: Summary, settings: Settings, begin: Cal
 
 def _box(summary: Summary, settings: Settings) -> tuple[GridBox, int | None]:
     """The box of level 0, and the depth asked for, counted from its cells."""
-    options: dict[str, Any] = {"scale": settings.scale, "margin": settings.margin}
+    (low, high), scale, margin = summary.bounds, settings.scale, settings.margin
     if settings.period is None:
-        return GridBox.around(*summary.bounds, **options), settings.depth
+        return GridBox.around(low, high, scale=scale, margin=margin), settings.depth
     dimension = summary.bounds.shape[1]
     if dimension not in _CLOSED_DIMENSIONS:
         raise ValueError(f"period is for one to three coordinates, and X has {dimension}: use seminorm.Smoother.")
@@ -231,10 +231,10 @@ def _box(summary: Summary, settings: Settings) -> tuple[GridBox, int | None]:
     period = np.full(dimension, np.inf)
     period[list(settings.period)] = list(settings.period.values())
     least = layout(dimension, settings.degree).side  # one block: its cells differ from those of the blocks beside it
-    box = GridBox.closed(*summary.bounds, period=period, least=least, **options)
+    box = GridBox.closed(low, high, period, least, scale=scale, margin=margin)
     if settings.depth is None:
         return box, None
-    sides = np.where(box.wraps, period, np.diff(summary.bounds, axis=0)[0]) / box.scale
+    sides = np.where(box.wraps, period, high - low) / box.scale
     finest = float(sides.max()) / 2.0**settings.depth
     return box, max(int(np.ceil(np.log2(box.spacing / finest) - 1e-9)), 0)
 

@@ -65,7 +65,8 @@ class Tree:
     @classmethod
     def from_content(cls, content: dict) -> Tree:
         """The tree of a file."""
-        box = GridBox(*(content[name] for name in _BOX), wraps=content.get("wraps"))
+        low, scale, spacing, cells = (content[name] for name in _BOX)
+        box = GridBox(low, scale, spacing, cells, content.get("wraps"))
         return cls(box, content["degree"], content["levels"])
 
     @property
