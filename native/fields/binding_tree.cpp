@@ -98,10 +98,10 @@ template <class T> void bind_typed(nb::module_& m) {
 
 void bind_field_tree(nb::module_& m) {
     nb::class_<TreeLinks>(m, "TreeLinks", "How the blocks of a tree hang together; checked when made.")
-        .def(nb::init<int, In<i64, 2>, In<bool, 1>, In<i64, 1>, In<i64, 2>, In<double, 1>, In<i32, 2>, In<i32, 2>,
-                      In<i32, 2>>(),
-             nb::arg("degree"), array("coords"), array("is_cell"), array("level_of"), array("limits"), array("factors"),
-             array("neighbors"), array("finer"), array("children"));
+        .def(nb::init<int, In<i64, 2>, In<bool, 1>, In<i64, 1>, In<i64, 2>, In<bool, 1>, In<double, 1>, In<i32, 2>,
+                      In<i32, 2>, In<i32, 2>>(),
+             nb::arg("degree"), array("coords"), array("is_cell"), array("level_of"), array("limits"), array("wraps"),
+             array("factors"), array("neighbors"), array("finer"), array("children"));
     m.def("locate", &locate_points, nb::arg("links"), array("points"), array("roots"), array("root_cells"),
           array("block"), array("cell"), "The leaf cell of each point.");
     m.def("mark", &mark, nb::arg("links"), array("region"), array("leaf"), array("active"), array("covered"),

@@ -21,6 +21,7 @@ struct Links {
     const bool* is_cell;    // (blocks,): whether it has cells of the region, or only functions that reach in
     const i64* level_of;    // (blocks,)
     const i64* limits;      // (levels, D): number of cells along each axis
+    const bool* wraps;      // (D,): whether the last cell along an axis is followed by the first
     const double* factors;  // (levels,): cells of the level along a cell of level 0
     const i32* neighbors;   // (blocks, 3**D): blocks around each block; here and below -1 stands for none
     const i32* finer;       // (blocks, 2**D): blocks of the next level inside each block

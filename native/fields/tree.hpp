@@ -70,6 +70,7 @@ template <int D> void mark_cells(const Links& links, bool* region, bool* leaf, i
 // Whether functions of a block reach to the border of the box or beyond.
 template <int D, int Q> bool at_border(const Links& links, i64 b) {
     for (int axis = 0; axis < D; ++axis) {
+        if (links.wraps[axis]) continue;
         const i64 first = links.coords[b * D + axis] * kSides[D];
         if (first < Q || first + kSides[D] > links.limits[links.level_of[b] * D + axis]) return true;
     }
@@ -81,7 +82,7 @@ template <int D, int Q> bool outside_box(const Links& links, i64 b, int position
     for (int axis = D - 1; axis >= 0; --axis) {
         const i64 c = links.coords[b * D + axis] * kSides[D] + position % Block<D, Q>::width - Q;
         position /= Block<D, Q>::width;
-        if (c < 0 || c >= links.limits[links.level_of[b] * D + axis]) return true;
+        if (!links.wraps[axis] && (c < 0 || c >= links.limits[links.level_of[b] * D + axis])) return true;
     }
     return false;
 }

@@ -16,11 +16,12 @@ namespace seminorm {
 class TreeLinks {
   public:
     TreeLinks(int degree, In<i64, 2> coords, In<bool, 1> is_cell, In<i64, 1> level_of, In<i64, 2> limits,
-              In<double, 1> factors, In<i32, 2> neighbors, In<i32, 2> finer, In<i32, 2> children)
+              In<bool, 1> wraps, In<double, 1> factors, In<i32, 2> neighbors, In<i32, 2> finer, In<i32, 2> children)
         : coords_(coords),
           is_cell_(is_cell),
           level_of_(level_of),
           limits_(limits),
+          wraps_(wraps),
           factors_(factors),
           neighbors_(neighbors),
           finer_(finer),
@@ -30,6 +31,7 @@ class TreeLinks {
         need(degree >= 1 && degree <= kDegrees, "degree must be 1, 2 or 3");
         need(length(is_cell) == blocks && length(level_of) == blocks, "is_cell and level_of need one entry per block");
         need(length(limits) == length(factors) && length(limits, 1) == d, "limits must be (levels, dimensions)");
+        need(length(wraps) == d, "wraps needs one entry per dimension");
         need(length(neighbors) == blocks && length(neighbors, 1) == power(3, int(d)),
              "neighbors must be (blocks, 3**d)");
         for (const auto& inside : {finer, children})
@@ -39,8 +41,9 @@ class TreeLinks {
         need_range(neighbors, -1, blocks, "neighbors");
         need_range(finer, -1, blocks, "finer");
         need_range(children, -1, blocks, "children");
-        view_ = {int(d),          degree,        blocks,         length(factors),  coords.data(), is_cell.data(),
-                 level_of.data(), limits.data(), factors.data(), neighbors.data(), finer.data(),  children.data()};
+        view_ = {int(d),          degree,        blocks,       length(factors), coords.data(),    is_cell.data(),
+                 level_of.data(), limits.data(), wraps.data(), factors.data(),  neighbors.data(), finer.data(),
+                 children.data()};
         need_next_blocks();
     }
     const Links& view() const { return view_; }
@@ -75,6 +78,7 @@ class TreeLinks {
     In<bool, 1> is_cell_;
     In<i64, 1> level_of_;
     In<i64, 2> limits_;
+    In<bool, 1> wraps_;
     In<double, 1> factors_;
     In<i32, 2> neighbors_, finer_, children_;
     Links view_;

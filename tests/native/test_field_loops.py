@@ -268,7 +268,7 @@ def test_bad_links_and_arrays_are_refused():
         )  # fmt: skip
     links = dict(
         degree=2, coords=tree.coords, is_cell=np.ones(len(x), dtype=bool), level_of=tree.level_of,
-        limits=np.full((3, 2), 100), factors=np.ones(3), neighbors=tree.neighbors,
+        limits=np.full((3, 2), 100), wraps=np.zeros(2, dtype=bool), factors=np.ones(3), neighbors=tree.neighbors,
         finer=np.full((len(x), 4), -1, dtype=np.int32), children=np.full((len(x), 4), len(x), dtype=np.int32),
     )  # fmt: skip
     with pytest.raises(ValueError, match="children must lie between -1 and"):

@@ -28,7 +28,9 @@ _DESCRIPTION = "description"
 # kinds of objects that files may hold, and where their registries are; imported when a file holds such objects
 _REGISTRIES = {
     "kernel": "kernels.registry:all_kernels",
+    "vector kernel": "kernels.registry:all_vector_kernels",
     "null space": "nullspace.registry:all_null_spaces",
+    "vector null space": "nullspace.registry:all_vector_null_spaces",
     "twin": "nullspace.registry:all_twins",
     "operator": "operators.registry:all_operators",
     "operator kernel": "operators.registry:all_operator_kernels",

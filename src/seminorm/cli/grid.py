@@ -19,7 +19,6 @@ _CRITERIA = ("auto", "reml", "robust_gcv", "gcv", "holdout")
 _OPERATORS = ("auto", "tension", "matern", "none")
 _PICTURES, _DPI = (".png", ".pdf", ".svg"), 150
 _NEGLIGIBLE = 0.1
-_POLAR = 0.02  # cosine of a latitude so near to a pole that its coordinates are of no use
 _LOSSES, _ROBUST = ("squared", "huber", "student_t"), "huber"
 _TABLES = (".csv", ".tsv", ".txt", ".npy", ".npz", ".las", ".laz", ".ply", ".pcd", ".e57")  # what standard input may be
 
@@ -127,11 +126,10 @@ def _geographic_scale(roles: Roles, table, values) -> list[float] | float:
     """What makes a degree of longitude as long as one of latitude, in the middle of the points."""
     if not roles.are_geographic(table):
         return 1.0
-    south, north = float(values[:, 1].min()), float(values[:, 1].max())
-    if not -90.0 <= south <= north <= 90.0:
-        return 1.0
-    cosine = math.cos(math.radians(0.5 * (south + north)))
-    if cosine < _POLAR:
+    from ..estimators.geography import middle_cosine
+
+    cosine = middle_cosine(values[:, 1])
+    if cosine is None:
         return 1.0
     print(f"longitudes are scaled by {cosine:.4g}, the cosine of the middle latitude; --scale 1 leaves them alone")
     return [1.0 / cosine, 1.0]

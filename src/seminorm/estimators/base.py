@@ -13,7 +13,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from .._base.memory import require_memory
 from ..functions import Expansion, Functional
-from ..kernels import Kernel, NegativeDistance, ThinPlate
+from ..kernels import Kernel, NegativeDistance, ThinPlate, VectorKernel
 from ..nullspace import NullSpace, Polynomials
 from ..solvers.margin.machines import ProjectedKernel
 from .samples import distinct_samples, weighted_rows
@@ -353,7 +353,7 @@ def kernel_for(kernel: Any, X: Any, least: int | None = None, names: Any = None)
     d = X.shape[1]
     if kernel is not None:
         kernel = named_kernel(kernel, names)
-        return kernel if has_open_scale(kernel) else kernel.for_dimension(d)
+        return kernel if has_open_scale(kernel) or isinstance(kernel, VectorKernel) else kernel.for_dimension(d)
     few = d > _LOW_DIMENSION and len(np.unique(X, axis=0)) < 2 * (d + 1)
     few = few or (least is not None and least < 2 * (d + 1) and least < X.shape[0])
     return NegativeDistance() if few else ThinPlate()

@@ -12,6 +12,7 @@ from .._base.extras import require
 from .._base.spacing import repetitions
 from ..fields.sources import is_chunk
 from ..functions.functionals import Functional, ObservedFunctionals
+from .geography import geographic_columns, in_degrees, scale_of_degrees
 from .observations import functional_shape, observed_functionals
 
 
@@ -145,3 +146,18 @@ def validated(smoother: BaseEstimator, X: Any, y: Any) -> tuple[np.ndarray, np.n
             f"X has {X.shape[1]} features, and fields have one to four coordinates: use seminorm.Smoother for more."
         )
     return X, y
+
+
+def scale_of(smoother: Any, X: Any, periods: dict[int, float] | None) -> Any:
+    """What the coordinates of a FieldSmoother are divided by: given, or by columns that are longitude and latitude."""
+    if not isinstance(smoother.scale, str):
+        return np.asarray(smoother.scale, dtype=float)
+    columns = geographic_columns(getattr(smoother, "feature_names_in_", None))
+    if columns is None:
+        return np.ones(())
+    points = np.asarray(X, dtype=float)
+    return (
+        scale_of_degrees(points, columns, columns.longitude in (periods or {}))
+        if in_degrees(points, columns)
+        else np.ones(())
+    )

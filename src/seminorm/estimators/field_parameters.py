@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from numbers import Integral, Real
 from types import NoneType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from ..fields.robust import NEEDS
 from ..fields.roughness import THIN_PLATE, Roughness
 from ..losses import loss_named
 from ..operators import Operator
+from .settling import with_column_numbers
 
 if TYPE_CHECKING:
     from .field_smoother import FieldSmoother
@@ -49,7 +51,10 @@ def check_parameters(smoother: FieldSmoother) -> None:
         raise ValueError(f"degree must be 2 or 3, got {smoother.degree!r}.")
     if depth != "auto" and not (isinstance(depth, Integral) and 0 <= int(depth) <= 30):
         raise ValueError(f'depth must be "auto" or an integer from 0 to 30, got {depth!r}.')
-    if not np.all(np.isfinite(smoother.scale)) or np.min(smoother.scale) <= 0:
+    if isinstance(smoother.scale, str):
+        if smoother.scale != "auto":
+            raise ValueError(f'scale must be "auto" or positive, got {smoother.scale!r}.')
+    elif not np.all(np.isfinite(smoother.scale)) or np.min(smoother.scale) <= 0:
         raise ValueError(f"scale must be positive, got {smoother.scale!r}.")
     for name, low in (("margin", 0), ("tol", 0), ("max_iter", 1), ("std_samples", 1)):
         value = getattr(smoother, name)
@@ -57,6 +62,23 @@ def check_parameters(smoother: FieldSmoother) -> None:
             raise ValueError(f"{name} must be a number not below {low}, got {value!r}.")
     if smoother.memory_limit is not None and not smoother.memory_limit > 0:
         raise ValueError(f"memory_limit must be a positive number of bytes or None, got {smoother.memory_limit!r}.")
+
+
+def periods_of(period: Any, names: Any) -> dict[int, float] | None:
+    """The lengths of the axes that close up, by the numbers of their columns."""
+    if period is None:
+        return None
+    if isinstance(period, Mapping):
+        numbers = with_column_numbers(list(period), names)
+        pairs = list(zip(numbers, period.values(), strict=True))
+    else:
+        pairs = list(enumerate([period] if np.ndim(period) == 0 else period))
+    found = {column: value for column, value in pairs if value is not None}
+    if not (found and all(isinstance(column, Integral) and int(column) >= 0 for column in found)):
+        raise ValueError(f"period must name at least one column, as in {{0: 360.0}} or [360.0, None], got {period!r}.")
+    if not all(_is_number(value, 0.0) and value > 0 for value in found.values()):
+        raise ValueError(f"period must be positive numbers (None for an axis that does not close up), got {period!r}.")
+    return {int(column): float(value) for column, value in found.items()}
 
 
 def _check_operator(smoother: FieldSmoother) -> None:

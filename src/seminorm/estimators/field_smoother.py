@@ -35,12 +35,14 @@ from .field_input import (
     is_grid,
     name_of,
     points_of,
+    scale_of,
     validated,
     without_repetitions,
     without_unused,
 )
-from .field_parameters import check_parameters, energy_of
+from .field_parameters import check_parameters, energy_of, periods_of
 from .field_uncertainty import FEW, FieldUncertainty
+from .geography import warn_of_mixed_units
 from .observations import functional_shape
 
 
@@ -83,9 +85,15 @@ class FieldSmoother(FieldUncertainty):
     depth : int or "auto"
         The finest functions have 2**depth cells across the longest side of the data. "auto": as deep as residuals and
         sampling ask for, region by region.
-    scale : float or array (d,)
+    scale : "auto", float or array (d,)
         Coordinates are divided by it before anything else: it makes axes of different units comparable (space and
-        time).
+        time). "auto" is 1, but for columns of X called lon and lat (or longitude, latitude) that hold degrees, where
+        longitudes are multiplied by the cosine of the middle latitude: a local plane (see ``scale_``).
+    period : float, sequence or dict, optional
+        Of axes that close up, such as a longitude (360), an angle or the hour of the day: ``{"lon": 360.0}`` or
+        ``[360.0, None]``, a number for one coordinate. The field and its derivatives go on across the seam, and
+        coordinates may be given beyond it. In one to three dimensions; periods of several axes, divided by ``scale``,
+        must be equal or in the ratio of a power of two.
     margin : float, optional
         Width of the box beyond the data, relative to the longest side of the data. Left out, 2, in four dimensions 1.
         The box has whole cells of level 0, which are as wide as the longest side: along each axis, the data and both
@@ -113,6 +121,8 @@ class FieldSmoother(FieldUncertainty):
         empty for a given alpha. By cross-validation also ``edf``, the effective degrees of freedom.
     criterion_ : str
         The criterion that chose alpha.
+    scale_ : array
+        What coordinates are divided by.
     operator_ : Operator
         What alpha multiplies, in coordinates divided by ``scale``.
     null_coef_ : array (k,)
@@ -172,6 +182,7 @@ class FieldSmoother(FieldUncertainty):
     residual_: float
     data_bounds_: np.ndarray
     n_features_in_: int
+    scale_: Any
     _state = ("_value_name",)
     _value_name: str | list[str] = "value"
 
@@ -186,7 +197,8 @@ class FieldSmoother(FieldUncertainty):
         loss: str = "squared",
         degree: int | None = None,
         depth: int | str = "auto",
-        scale: ArrayLike = 1.0,
+        scale: ArrayLike | str = "auto",
+        period: Any = None,
         margin: float | None = None,
         tol: float = 1e-4,
         max_iter: int = 1000,
@@ -199,6 +211,7 @@ class FieldSmoother(FieldUncertainty):
         self.alpha, self.criterion, self.operator, self.order = alpha, criterion, operator, order
         self.null_space, self.loss, self.degree, self.depth = null_space, loss, degree, depth
         self.scale, self.margin, self.tol, self.max_iter, self.memory_limit = scale, margin, tol, max_iter, memory_limit
+        self.period = period
         self.std_samples, self.calibrated = std_samples, calibrated
         self.verbose, self.callback = verbose, callback
 
@@ -238,7 +251,7 @@ class FieldSmoother(FieldUncertainty):
         else:
             self._value_name = name_of(y)
         source = self._source(X, y, sample_weight, gradients, gradient_weight, functionals)
-        settings = self._settings()
+        settings = self._settings(X)
         for name in ("function_", "weights_", "null_coef_"):  # what fails now must not leave the field of other data
             self.__dict__.pop(name, None)
         with tqdm(desc="reading", unit="pass", disable=not self.verbose) as bar:
@@ -256,6 +269,8 @@ class FieldSmoother(FieldUncertainty):
                         "completed, with a provisional alpha; complete_ is False."
                     )
                 raise
+        if isinstance(self.scale, str):
+            warn_of_mixed_units(self.data_bounds_)
         return self
 
     def grid(
@@ -378,7 +393,9 @@ class FieldSmoother(FieldUncertainty):
     def _parameters(self) -> dict[str, Any]:
         if self.null_space is not None:
             raise ValueError("null_space is code, which files do not hold: save function_ and null_coef_ instead.")
-        return super()._parameters() | {"callback": None}
+        periods = periods_of(self.period, getattr(self, "feature_names_in_", None)) or {}
+        listed = [periods.get(axis) for axis in range(self.n_features_in_)] if periods else None
+        return super()._parameters() | {"callback": None, "period": listed}
 
     def _fitted(self) -> dict[str, Any]:
         noise = self.noise_variance_
@@ -391,8 +408,10 @@ class FieldSmoother(FieldUncertainty):
             | {"function_": field, "_posterior": None, "_drawn": None, "_fit_settings": None, "_saved_factor": 1.0}
         )
 
-    def _settings(self) -> Settings:
+    def _settings(self, X: Any) -> Settings:
         check_parameters(self)
+        periods = periods_of(self.period, getattr(self, "feature_names_in_", None))
+        self.scale_ = scale_of(self, X, periods)
         roughness, family = energy_of(self)
         return Settings(
             alpha=self.alpha if isinstance(self.alpha, str) else float(self.alpha),
@@ -401,8 +420,9 @@ class FieldSmoother(FieldUncertainty):
             family=family,
             degree=max(2, roughness.order) if self.degree is None else self.degree,
             depth=None if self.depth == "auto" else int(self.depth),
-            scale=np.asarray(self.scale, dtype=float),
+            scale=self.scale_,
             margin=self.margin,
+            period=periods,
             tol=self.tol,
             max_iter=self.max_iter,
             memory_limit=self.memory_limit,

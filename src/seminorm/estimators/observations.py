@@ -10,6 +10,7 @@ from sklearn.utils import check_array
 from .._base.spacing import near_groups
 from ..functions.functionals import Functional, ObservedFunctionals
 from ..kernels.base import Kernel
+from ..kernels.elastic import VectorKernel
 
 _ROUNDING = 1e-7  # of single precision, in units of the extent of X
 _SAME_VALUE = 1e-6  # values that differ by less, in units of their standard deviation, are copies
@@ -43,13 +44,13 @@ class FunctionalData:
         functionals = [Functional.from_content(part) for part in content["functionals"]]
         return cls(**(content | {"functionals": functionals}))
 
-    def merged_places(self) -> Self | None:
+    def merged_places(self, kernel: Kernel) -> Self | None:
         """The same with values at points much nearer than usual merged, too, for the choice of alpha: a copy that was
         moved a little is no second observation. None if there are no such points."""
         if not self.n_values:
             return None
         n, points = self.n_values, self.functionals[0].points
-        merged = _merge(points, self.targets[:n], self.weights[:n], near_groups(points))
+        merged = _merge(points, self.targets[:n], self.weights[:n], near_groups(_apart(points, kernel)))
         if len(merged.points) == n:
             return None
         return replace(
@@ -80,7 +81,7 @@ def collect_observations(
     kernel: Kernel,
 ) -> FunctionalData:
     """Observed values, then observed gradient components, then other functionals."""
-    merged = _merge(X, y, weights, near_groups(X[weights > 0], rounding=_ROUNDING))
+    merged = _merge(X, y, weights, near_groups(_apart(X[weights > 0], kernel), rounding=_ROUNDING))
     blocks = [ObservedFunctionals(Functional.values(merged.points), merged.targets, merged.weights)]
     if gradients is not None:
         blocks.append(_gradient_observations(gradients, X, weights, y.shape[1], kernel))
@@ -135,6 +136,13 @@ def _checked_item(item: Any) -> tuple[Functional, Any, Any]:
     if not (isinstance(item, tuple) and len(item) in (2, 3) and isinstance(item[0], Functional)):
         raise ValueError("functionals must hold pairs (Functional, targets) or triples (Functional, targets, weights).")
     return item[0], item[1], item[2] if len(item) == 3 else 1.0
+
+
+def _apart(X: np.ndarray, kernel: Kernel) -> np.ndarray:
+    """The points, with components of vectors as far apart as the data extend."""
+    if not isinstance(kernel, VectorKernel) or not len(X):
+        return X
+    return np.column_stack([X[:, :-1], X[:, -1] * (np.ptp(X[:, :-1], axis=0).max() or 1.0)])
 
 
 class _Merged(NamedTuple):

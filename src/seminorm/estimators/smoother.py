@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
@@ -15,17 +15,19 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from .._base import blas as threads
 from .._base.memory import require_memory
 from .._base.warnings import warn_user
-from ..functions import Expansion, cross, design, gram
-from ..kernels import Kernel, NegativeDistance
+from ..functions import Expansion, cross, design
+from ..kernels import Kernel, NegativeDistance, VectorKernel
 from ..nullspace import NullSpace, SoftTwin, identifiable, null_space_for, semidefinite_matrix, unisolvent_subset
 from ..nullspace.spaces import warn_off_span
-from ..solvers.margin.indefinite import is_definite
-from ..solvers.margin.machines import FreeMachine
-from ..solvers.ridge.selection import CRITERIA, Solution, solve
-from ..solvers.ridge.system import Factor, ReducedSystem
+from ..solvers.ridge.selection import CRITERIA, solve
+from ..solvers.ridge.system import Factor
+from .attempts import Attempt, kernel_on_all, possible_attempts
 from .base import FunctionRegressor, alphas_of, kernel_for
+from .frames import GEOGRAPHIC, Frame, check_vector_data, frame_of, geographic_frame
+from .geography import GeographicColumns
 from .observations import FunctionalData, collect_observations, functional_shape, observed_functionals
 from .settling import METRICS, choose_scale, has_open_scale, standardized, warn_of_units, with_column_numbers
+from .slopes import gradient_variances
 
 _CHUNK_COLUMNS = 1024
 _FACTORS = (1.0, 10.0, 100.0)  # of the soft null space
@@ -38,63 +40,10 @@ _PREDICTED = 0.05  # share of the variance of y that leaving out may cost a fit 
 _ENOUGH = 10
 
 
-@dataclass
-class _Attempt:
-    """One kernel and null space, the observations, and the fit."""
-
-    kernel: Kernel
-    null_space: NullSpace
-    observed: FunctionalData
-    combinations: np.ndarray | None  #: of the null space, that the data determine
-    system: ReducedSystem | None = None
-    solution: Solution | None = None
-    training: np.ndarray | None = None  #: the null space at the observations, if it has learned from them
-
-    def reduced_system(self, observed: FunctionalData) -> ReducedSystem:
-        """The system of these observations or of others with the same kernel and null space."""
-        P = design(self.null_space, observed.functionals) if self.training is None else self.training
-        P = P if self.combinations is None else P @ self.combinations
-        K = gram(self.kernel, observed.functionals)
-        return ReducedSystem(K, P, observed.targets, observed.weights, observed.scatter, observed.repeats)
-
-    @property
-    def left_out(self) -> float:
-        """The mean square of the leave-one-out residuals; NaN where it was not computed."""
-        assert self.solution is not None
-        return self.solution.left_out
-
-    def refuse_indefinite(self) -> None:
-        """Raise an error if the kernel matrix has negative eigenvalues beside the null space."""
-        P = design(self.null_space, self.observed.functionals)
-        if not is_definite(FreeMachine(gram(self.kernel, self.observed.functionals), P).K, overwrite=True):
-            raise ValueError(
-                f"kernel={self.kernel!r} has negative eigenvalues on these points beside the null space, and then the "
-                "fit has no minimum: use seminorm.invariance.DefiniteRepair, or SVR, which drops them."
-            )
-
-
 def _advice(dimension: int) -> str:
     """What to do where there is no room for a dense fit."""
     field = ", or use seminorm.FieldSmoother, which takes millions of points in one to four dimensions."
     return f"fit a subset{field if dimension <= 4 else '.'}"
-
-
-def _possible(attempt: Callable[[Kernel], _Attempt], kernels: list[Kernel]) -> list[_Attempt]:
-    """The attempts that do not fail."""
-    found = []
-    for kernel in kernels:
-        try:
-            found.append(attempt(kernel))
-        except (ValueError, np.linalg.LinAlgError):
-            continue
-    return found
-
-
-def _on_all(kernel: Kernel, X: np.ndarray) -> Kernel:
-    """The kernel that was chosen on some points, for all of them."""
-    return (
-        SoftTwin(kernel.kernel, X, kernel.factor).for_dimension(X.shape[1]) if isinstance(kernel, SoftTwin) else kernel
-    )
 
 
 class Smoother(FunctionRegressor):
@@ -110,12 +59,14 @@ class Smoother(FunctionRegressor):
         Any kernel of :mod:`seminorm.kernels`, with ``scale="auto"`` for a scale chosen by what is left out.
         ``ThinPlate()`` if left out; in more than three dimensions, or with few points, also ``NegativeDistance()``,
         which leaves only the constant free, is tried, and the better one by leave-one-out is used (see ``kernel_``).
+        :class:`seminorm.kernels.Elastic` couples the two components of velocities y (n, 2), of which some may be NaN.
     alpha : "auto", float or array of float
         Weight of the squared semi-norm; 0 interpolates. "auto" minimises the criterion, an array names the candidates.
     criterion : {"auto", "gcv", "loo", "reml"}
         How alpha is chosen: generalised cross-validation, leave-one-out, or restricted maximum likelihood. "auto" is
         leave-one-out, and for more than 1400 observations generalised cross-validation, among whose minima
-        leave-one-out decides. Points that (nearly) coincide count as one place.
+        leave-one-out decides. Points that (nearly) coincide count as one place. For kernels of vector fields "auto" is
+        "reml", which does not depend on the axes, and Poisson's ratio is chosen by the same criterion.
     null_space : "auto", "soft", None, int, sequence of int, callable, transformer or NullSpace
         What is left free: by default the polynomials of the kernel's ``null_degree``, or, where it is better by
         leave-one-out, the same at a price ("soft", see :class:`seminorm.nullspace.SoftTwin`); a degree; the constant
@@ -127,6 +78,12 @@ class Smoother(FunctionRegressor):
         Show progress.
     metric : None, "standardize" or "auto"
         As in :class:`SVC`.
+    coordinates : "auto", "geographic" or None
+        "geographic": X is longitude and latitude in degrees (in the order of its column names, if it has any), and
+        distances are those of the points in space, so that poles and the date line are places like all others. The
+        kernel is one of distances, whose scale is in radii of the sphere, and what is free are polynomials in the unit
+        vector. "auto" is that for columns called lon and lat (or longitude, latitude) where nothing speaks against it,
+        with a warning that says so; None takes the numbers as they are.
 
     Attributes
     ----------
@@ -136,6 +93,8 @@ class Smoother(FunctionRegressor):
         The regularisation parameter used; ``alpha``, ``score`` (the criterion) and ``edf`` along the path.
     kernel_, null_space_used_ : Kernel, str
         What was used; "free" or "soft".
+    coordinates_ : str or None
+        "geographic" for degrees on the sphere.
     edf_ : float
         Effective degrees of freedom, the trace of the map from data to fitted values.
     loo_ : array
@@ -169,9 +128,11 @@ class Smoother(FunctionRegressor):
         prior_variance: float | str = "auto",
         verbose: bool = False,
         metric: str | None = None,
+        coordinates: str | None = "auto",
     ):
         self.kernel, self.alpha, self.criterion, self.null_space = kernel, alpha, criterion, null_space
         self.prior_variance, self.verbose, self.metric = prior_variance, verbose, metric
+        self.coordinates = coordinates
 
     def fit(
         self,
@@ -199,14 +160,17 @@ class Smoother(FunctionRegressor):
         """
         X, y, weights = self._samples(X, y, sample_weight, functionals)
         self._check_parameters()
-        self.X_fit_, self._y, self._single = X, y[:, None] if y.ndim == 1 else y, y.ndim == 1
+        self.X_fit_, self._single = X, y.ndim == 1 or isinstance(self.kernel, VectorKernel)
+        frame = self._choose_frame(X, gradients is None and not functionals and self.metric is None)
+        self._y, weights = frame.stacked(y, weights)
+        X = frame.rows(X)
         further = [observed_functionals(item, X.shape[1], self._y.shape[1]) for item in functionals or ()]
         known = X[weights > 0] if len(X) else np.concatenate([item.functional.points for item in further])
         if self.metric is None:
-            warn_of_units(self.kernel, known)
+            warn_of_units(self.kernel, frame.with_units(known))
         self.__dict__.pop("_loo", None)
 
-        def attempt(kernel: Kernel) -> _Attempt:
+        def attempt(kernel: Kernel) -> Attempt:
             observed = collect_observations(X, self._y, weights, gradients, further, kernel)
             return self._attempt(kernel, observed, int((weights > 0).sum()))
 
@@ -216,7 +180,7 @@ class Smoother(FunctionRegressor):
         self._adopt(best)
         return self
 
-    def _best(self, X, y, weights, attempt: Callable[[Kernel], _Attempt], values_only: bool) -> _Attempt:
+    def _best(self, X, y, weights, attempt: Callable[[Kernel], Attempt], values_only: bool) -> Attempt:
         """The attempt with the smallest leave-one-out error among the kernels to be tried; with many points they are
         compared on some of them."""
         settled = kernel_for(self.kernel, X, names=self._names())
@@ -226,7 +190,7 @@ class Smoother(FunctionRegressor):
             part = np.sort(np.random.default_rng(0).permutation(len(X))[:_MANY])
             points, ys, ws = X[part], y[part], weights[part]
 
-            def small(kernel: Kernel) -> _Attempt:
+            def small(kernel: Kernel) -> Attempt:
                 return self._attempt(kernel, collect_observations(points, ys, ws, None, [], kernel), len(part))
 
         def score(kernel: Kernel) -> float:
@@ -241,16 +205,21 @@ class Smoother(FunctionRegressor):
                 settled = other if score(other) < score(settled) else settled
         kernels = self._kernels(settled, points, values_only)
         if len(kernels) == 1:
-            return attempt(_on_all(kernels[0], X))
-        best, *others = [small(kernel) for kernel in kernels[:1]] + _possible(small, kernels[1:])
+            return attempt(kernel_on_all(kernels[0], X))
+        if isinstance(settled, VectorKernel):
+            likely = min(map(small, kernels), key=lambda attempted: attempted.score)
+            return likely if small is attempt else attempt(likely.kernel)
+        best, *others = [small(kernel) for kernel in kernels[:1]] + possible_attempts(small, kernels[1:])
         for attempted in others:
             if attempted.left_out < (1.0 - _GAIN) * best.left_out:
                 best = attempted
-        return best if small is attempt else attempt(_on_all(best.kernel, X))
+        return best if small is attempt else attempt(kernel_on_all(best.kernel, X))
 
     def _kernels(self, base: Kernel, X: np.ndarray, values_only: bool) -> list[Kernel]:
         """Kernels to be tried, the first preferred: where points are few for the linear functions that the thin plate
         leaves free, also with these at a price, and -r, which leaves the constant free."""
+        if isinstance(base, VectorKernel):
+            return [kernel.for_dimension(X.shape[1]) for kernel in base.alternatives()]
         n, d = X.shape
         wants_soft = isinstance(self.null_space, str) and self.null_space == "soft"
         automatic = isinstance(self.null_space, str) and self.null_space == "auto" and isinstance(self.alpha, str)
@@ -266,23 +235,54 @@ class Smoother(FunctionRegressor):
         rough = NegativeDistance() if scale is None else NegativeDistance().axis_scale(scale)
         return [base, rough.for_dimension(d), *soft]
 
+    def _choose_frame(self, X: np.ndarray, plain: bool) -> Frame:
+        """What becomes of the points of the user, kept in ``_degrees`` and ``coordinates_``."""
+        free = isinstance(self.null_space, str) or self.coordinates == GEOGRAPHIC
+        self._degrees = geographic_frame(self.coordinates, self.kernel, X, self._names(), plain and free)
+        self.coordinates_ = None if self._degrees is None else GEOGRAPHIC
+        if isinstance(self.kernel, VectorKernel) and not plain:
+            raise ValueError(
+                f"{self.kernel!r} takes values alone, with metric=None: leave gradients and functionals out."
+            )
+        return frame_of(self.kernel, self._degrees)
+
+    @property
+    def _frame(self) -> Frame:
+        return frame_of(self.kernel_, self._degrees)
+
     def _check_points(self, X) -> np.ndarray:
         X = super()._check_points(X)
         if self._identifiable is not None and isinstance(self.null_space, str):
-            warn_off_span(self.null_space_(X), self._identifiable)
+            warn_off_span(self.null_space_(self._frame.rows(X)), self._identifiable)
         return X
 
     def _names(self) -> Any:
         return getattr(self, "feature_names_in_", None)
 
     def _std(self, X: np.ndarray) -> np.ndarray:
-        parts = []
-        for i in range(0, len(X), _CHUNK_COLUMNS):
-            chunk = X[i : i + _CHUNK_COLUMNS]
+        parts, frame = [], self._frame
+        rows = frame.rows(X)
+        for i in range(0, len(rows), _CHUNK_COLUMNS):
+            chunk = rows[i : i + _CHUNK_COLUMNS]
             parts.append(self._posterior(chunk, self.kernel_.diag(chunk), diagonal=True))
         variance = np.maximum(np.concatenate(parts), 0.0)  # rounding may leave -1e-17 at an interpolated point
         std = np.sqrt(variance[:, None] * np.atleast_1d(self._known_prior_variance()))
-        return std[:, 0] if self._single else std
+        return frame.shaped(std[:, 0]) if self._single else std
+
+    def predict_gradient(self, X: Any, return_std: bool = False) -> Any:
+        """Gradients at X (n, d), or (n, k, d) for k outputs; with ``return_std`` also the standard deviations of their
+        components, which exist for kernels with two derivatives where their arguments coincide.
+        """
+        gradient = super().predict_gradient(X)
+        if not return_std:
+            return gradient
+        if self._degrees is not None:
+            raise ValueError("return_std of gradients needs coordinates of a plane: project longitude and latitude.")
+        rows, variance = self._frame.rows(self._check_points(X)), np.atleast_1d(self._known_prior_variance())
+        fitted = self.kernel_, self._observed.functionals, self.null_space_, self._restrict, self._factor()
+        squares = gradient_variances(*fitted, rows, gradient.shape[-1])
+        std = np.sqrt(squares[:, None, :] * variance[:, None])
+        return gradient, self._frame.shaped(std[:, 0]) if self._single else std
 
     def sample(self, X: Any, n_samples: int = 1, *, prior: bool = False, random_state: Any = None) -> np.ndarray:
         """Values at X of functions drawn from the posterior, or from the prior modulo the null space.
@@ -294,21 +294,22 @@ class Smoother(FunctionRegressor):
         -------
         array (n, n_samples), or (n, k, n_samples) for k outputs
         """
-        X = self._check_points(X)
+        X, frame = self._check_points(X), self._frame
         rng = check_random_state(random_state)
         variance = np.atleast_1d(self._known_prior_variance())
-        require_memory(3 * 8 * len(X) ** 2, f"drawing at {len(X)} points", "draw at fewer points.")
+        rows = frame.rows(X)
+        require_memory(3 * 8 * len(rows) ** 2, f"drawing at {len(X)} points", "draw at fewer points.")
         if prior:
-            covariance = self._prior_covariance(X)
-            mean = np.zeros((len(X), len(variance)))
+            covariance = self._prior_covariance(rows)
+            mean = np.zeros((len(rows), len(variance)))
         else:
-            covariance = self._posterior(X, self.kernel_(X), diagonal=False)
-            mean = self.function_(X).reshape(len(X), -1)
+            covariance = self._posterior(rows, self.kernel_(rows), diagonal=False)
+            mean = self.function_(X).reshape(len(rows), -1)
         values, vectors = np.linalg.eigh(covariance)
         root = vectors * np.sqrt(np.maximum(values, 0.0))
-        noise = rng.standard_normal((len(variance), len(X), n_samples))
+        noise = rng.standard_normal((len(variance), len(rows), n_samples))
         draws = mean[:, :, None] + np.sqrt(variance)[:, None] * np.moveaxis(root @ noise, 0, 1)
-        return draws[:, 0] if self._single else draws
+        return frame.shaped(draws[:, 0]) if self._single else draws
 
     @property
     def loo_(self) -> np.ndarray:
@@ -321,7 +322,7 @@ class Smoother(FunctionRegressor):
             kept = observed.groups >= 0
             group = observed.groups[kept]
             left_out[kept] = self._y[kept] - observed.targets[group] + merged[group]
-            self._loo = left_out[:, 0] if self._single else left_out
+            self._loo = self._frame.shaped(left_out[:, 0]) if self._single else left_out
         return self._loo
 
     def _samples(self, X, y, sample_weight, functionals) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -332,11 +333,14 @@ class Smoother(FunctionRegressor):
             self.n_features_in_, outputs = functional_shape(functionals)
             self.__dict__.pop("feature_names_in_", None)
             return np.empty((0, self.n_features_in_)), np.empty((0, *outputs)), np.empty(0)
+        missing = None
+        if isinstance(self.kernel, VectorKernel):
+            y, missing = check_vector_data(self.kernel, y)
         X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if not weights.any():
             raise ValueError("sample_weight must have a positive entry: all weights are zero.")
-        return X, y.astype(float), weights
+        return X, y.astype(float) if missing is None else np.where(missing, np.nan, y), weights
 
     def _check_parameters(self) -> None:
         if self.metric not in METRICS:
@@ -386,7 +390,7 @@ class Smoother(FunctionRegressor):
     def _restrict(self, P: np.ndarray) -> np.ndarray:
         return P if self._identifiable is None else P @ self._identifiable
 
-    def _attempt(self, kernel: Kernel, observed: FunctionalData, n_values: int) -> _Attempt:
+    def _attempt(self, kernel: Kernel, observed: FunctionalData, n_values: int) -> Attempt:
         """The fit of one kernel."""
         soft = isinstance(self.null_space, str) and self.null_space == "soft"
         named = "auto" if soft else with_column_numbers(self.null_space, self._names())
@@ -396,25 +400,27 @@ class Smoother(FunctionRegressor):
         self._check_observations(observed, space, n_values)
         warn = not (isinstance(self.null_space, str) or self.null_space is None)
         combinations = identifiable(space, design(space, observed.functionals), warn)
-        attempt = _Attempt(kernel, space, observed, combinations)
+        attempt = Attempt(kernel, space, observed, combinations)
         if values_only and not isinstance(self.null_space, str):
             learned = space.training_matrix(observed.points, targets)
             attempt.training = None if np.array_equal(learned, space(observed.points)) else learned
         if kernel.is_indefinite:
             attempt.refuse_indefinite()
-        places = observed.merged_places() if self._given_alpha() is None and attempt.training is None else None
+        # what is left out are components, and so leave-one-out depends on the axes; the likelihood does not
+        criterion = "reml" if isinstance(kernel, VectorKernel) and self.criterion == "auto" else self.criterion
+        places = observed.merged_places(kernel) if self._given_alpha() is None and attempt.training is None else None
         if places is None:
             attempt.system = attempt.reduced_system(observed)
-            attempt.solution = solve(attempt.system, self._given_alpha(), self.criterion, self.verbose)
+            attempt.solution = solve(attempt.system, self._given_alpha(), criterion, self.verbose)
             return attempt
-        chosen = solve(attempt.reduced_system(places), None, self.criterion, self.verbose)
+        chosen = solve(attempt.reduced_system(places), None, criterion, self.verbose)
         attempt.system = attempt.reduced_system(observed)
-        solution = solve(attempt.system, chosen.alpha, self.criterion, self.verbose)
+        solution = solve(attempt.system, chosen.alpha, criterion, self.verbose)
         path = {**chosen.path}
         attempt.solution = replace(solution, path=path, variance=chosen.variance, left_out=chosen.left_out)
         return attempt
 
-    def _adopt(self, attempt: _Attempt) -> None:
+    def _adopt(self, attempt: Attempt) -> None:
         """Keep a fit."""
         self.kernel_, self.null_space_, self._observed = attempt.kernel, attempt.null_space, attempt.observed
         self._identifiable, system, solution = attempt.combinations, attempt.system, attempt.solution
@@ -433,7 +439,7 @@ class Smoother(FunctionRegressor):
         if isinstance(self.alpha, str):
             self._warn_if_interpolating(attempt)
 
-    def _warn_if_interpolating(self, attempt: _Attempt) -> None:
+    def _warn_if_interpolating(self, attempt: Attempt) -> None:
         """Warn where a chosen alpha nearly interpolates data that the others do not predict."""
         observed, n = self._observed, len(self._observed.targets)
         if n <= _ENOUGH + self.null_coef_.shape[0] or self.edf_ < _NEARLY * n or self._y.shape[1] > 1:
@@ -464,7 +470,7 @@ class Smoother(FunctionRegressor):
         factor: Factor | None = getattr(self, "_cached_factor", None)
         if factor is None:
             with threads.suited_to(len(self._observed.targets)):
-                attempt = _Attempt(self.kernel_, self.null_space_, self._observed, self._identifiable)
+                attempt = Attempt(self.kernel_, self.null_space_, self._observed, self._identifiable)
                 attempt.training = self._training
                 self._cached_factor = factor = Factor(attempt.reduced_system(self._observed), self.alpha_)
         return factor
@@ -483,21 +489,25 @@ class Smoother(FunctionRegressor):
         lagrange = self._restrict(self.null_space_(X)) @ np.linalg.pinv(P[chosen])
         return semidefinite_matrix(self.kernel_, X, known[chosen], lagrange)
 
-    _state = "_y", "_single", "_identifiable", "_training"
+    _state = "_y", "_single", "_identifiable", "_training", "_degrees"
 
     def _fitted(self) -> dict[str, Any]:
         fitted = super()._fitted()
         del fitted["function_"]  # made of the rest
-        return fitted | {"observed": self._observed.content()}
+        degrees = None if self._degrees is None else list(self._degrees)
+        return fitted | {"observed": self._observed.content(), "_degrees": degrees}
 
     def _restore(self, fitted: dict[str, Any]) -> None:
         self._observed = FunctionalData.from_content(fitted.pop("observed"))
-        super()._restore(fitted)
+        columns = fitted.pop("_degrees", None)  # of older files
+        self._degrees = None if columns is None else GeographicColumns(*columns)
+        super()._restore({"coordinates_": None} | fitted)
         self.function_ = self._expansion()
 
     def _expansion(self) -> Expansion:
         functionals = self._observed.functionals
-        return Expansion(self.kernel_, functionals, self.dual_coef_, self.null_space_, self.null_coef_)
+        parts = self.kernel_, functionals, self.dual_coef_, self.null_space_, self.null_coef_
+        return self._frame.expansion(*parts)
 
     def __getstate__(self):
         return {**super().__getstate__(), "_cached_factor": None}

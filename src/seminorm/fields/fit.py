@@ -14,6 +14,7 @@ from ..bases.bsplines import check_order
 from ..solvers.linear.conjugate_gradients import Outcome
 from .families import AUTO_DIMENSIONS, FEW, MOST_DIMENSIONS, Choice, choose
 from .field import Field
+from .layout import layout
 from .levels import LevelProblem, fit_coarse_to_fine
 from .likelihood import free_polynomials
 from .limits import DEEPEST
@@ -37,6 +38,7 @@ _SPARSE = 4  # points in an occupied cell, below which alpha tells whether finer
 _SMOOTH = 0.3  # energy against data of a function of the finest level, from which on finer ones are not needed
 _CLOSE = 0.1  # of the tolerance, where alpha is small: far from the data little of the residual tells of a large error
 _HELD_OUT = 0.2
+_CLOSED_DIMENSIONS = (1, 2, 3)
 _LARGE = 1e40  # extent whose powers, up to the sixth, stay far from the limits of numbers
 _VETO_POINTS, _VETO_BLOCKS, _VETO_SHARE = 30_000, 20, 5  # at most, blocks across, one of how many is held out
 _CLEARLY = 1.05  # mean square on them against that of the thin plate, from which on the latter is taken
@@ -114,7 +116,8 @@ class Fit:
         """The noise variances of the largest restricted likelihood (k,), if that chose alpha."""
         if self.criterion != "reml":
             return None
-        free = free_polynomials(self.field.dimension, self.field.roughness.lowest)
+        open_axes = int(np.count_nonzero(~self.system.tree.box.wraps))
+        free = free_polynomials(open_axes, self.field.roughness.lowest)
         parts = enumerate(self.system.of_outputs(self.x))
         explained = np.array([dot(self.system.right[side], part) for side, part in parts])
         return np.maximum(self.system.square_sums - explained, 0.0) / max(self.system.number - free, 1)
@@ -196,13 +199,13 @@ def _fit_levels(source: Source, summary: Summary, settings: Settings, begin: Cal
         raise ValueError("all weights are zero, or all gradients NaN: give a value or gradient with a positive weight.")
     if np.ndim(settings.scale) > 0 and np.shape(settings.scale) != summary.low.shape:
         raise ValueError(f"scale must be one number or {len(summary.low)}, got shape {np.shape(settings.scale)}.")
-    box = GridBox.around(*summary.bounds, scale=settings.scale, margin=settings.margin)
-    tree = Tree.root(box, settings.degree)
     _check_sizes(summary, settings)
-    settings = _by_likelihood(summary, settings, box)
+    box, depth = _box(summary, settings)
+    tree = Tree.root(box, settings.degree)
+    settings = _by_likelihood(summary, settings, box, 0.0 if depth is None else box.spacing / 2.0**depth)
     if settings.by_likelihood and settings.family == "auto":
         settings = _unless_vetoed(summary, settings)
-    problem = _FieldLevels(source, summary, settings)
+    problem = _FieldLevels(source, summary, replace(settings, depth=depth))
     x = np.zeros((*(summary.outputs or ()), *tree.active.shape))
     fit = yield from fit_coarse_to_fine(problem, tree, x, memory_limit=settings.memory_limit, begin=begin)
     if settings.chosen and not problem.choose:
@@ -213,6 +216,27 @@ def _fit_levels(source: Source, summary: Summary, settings: Settings, begin: Cal
     if settings.warns and shallow and summary.n_sample >= _MANY:
         _warn_of_outliers(fit, summary)
     yield fit
+
+
+def _box(summary: Summary, settings: Settings) -> tuple[GridBox, int | None]:
+    """The box of level 0, and the depth asked for, counted from its cells."""
+    (low, high), scale, margin = summary.bounds, settings.scale, settings.margin
+    if settings.period is None:
+        return GridBox.around(low, high, scale=scale, margin=margin), settings.depth
+    dimension = summary.bounds.shape[1]
+    if dimension not in _CLOSED_DIMENSIONS:
+        raise ValueError(f"period is for one to three coordinates, and X has {dimension}: use seminorm.Smoother.")
+    if max(settings.period) >= dimension:
+        raise ValueError(f"period names column {max(settings.period)}, and those of X are 0 to {dimension - 1}.")
+    period = np.full(dimension, np.inf)
+    period[list(settings.period)] = list(settings.period.values())
+    least = layout(dimension, settings.degree).side  # one block: its cells differ from those of the blocks beside it
+    box = GridBox.closed(low, high, period, least, scale=scale, margin=margin)
+    if settings.depth is None:
+        return box, None
+    sides = np.where(box.wraps, period, high - low) / box.scale
+    finest = float(sides.max()) / 2.0**settings.depth
+    return box, max(int(np.ceil(np.log2(box.spacing / finest) - 1e-9)), 0)
 
 
 def _check_sizes(summary: Summary, settings: Settings) -> None:
@@ -227,17 +251,18 @@ def _check_sizes(summary: Summary, settings: Settings) -> None:
         raise ValueError("y has values whose squares are too large for numbers: divide y by its largest value.")
 
 
-def _by_likelihood(summary: Summary, settings: Settings, box: GridBox) -> Settings:
-    """The settings with a roughness and alpha chosen by restricted likelihood, where that is asked for."""
+def _by_likelihood(summary: Summary, settings: Settings, box: GridBox, least: float) -> Settings:
+    """The settings with a roughness and alpha chosen by restricted likelihood, where that is asked for; cells are not
+    smaller than ``least``.
+    """
     by_default = _BY_DEFAULT if settings.criterion in ("auto", "reml") else settings.criterion
     if settings.family is None and not (settings.chosen and settings.criterion == "reml"):
         return replace(settings, criterion=by_default)
-    values = values_of(summary.sample(summary.n_sample), settings.scale) if summary.n_sample else None
+    values = values_of(summary.sample(summary.n_sample), settings.scale, box) if summary.n_sample else None
     reason = _too_little(values, settings.family)
     if values is None or reason:
         choice = Choice(settings.roughness, np.nan, {}, {"reason": reason})
         return replace(settings, criterion=by_default, choice=choice)
-    least = 0.0 if settings.depth is None else box.spacing / 2.0**settings.depth
     choice = choose(*values, settings.roughness if settings.family is None else settings.family, least)
     settings = replace(settings, roughness=choice.roughness, choice=choice)
     if settings.criterion not in ("auto", "reml"):

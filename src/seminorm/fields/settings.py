@@ -30,6 +30,7 @@ class Settings:
     depth: int | None = None
     scale: float | np.ndarray = 1.0
     margin: float | None = None
+    period: dict[int, float] | None = None
     tol: float = 1e-4
     max_iter: int = 300
     memory_limit: float | None = None

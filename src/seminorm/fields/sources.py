@@ -367,13 +367,19 @@ def _divided(chunk: Observations, units: np.ndarray) -> Observations:
     return chunk._replace(y=y, gradients=None if chunk.gradients is None else chunk.gradients / units[:, None])
 
 
-def values_of(chunk: Observations, scale: float | np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Points in coordinates divided by the scale, their values and weights: those of positive weight, if any."""
+def values_of(
+    chunk: Observations, scale: float | np.ndarray, box: GridBox | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Points in coordinates divided by the scale, their values and weights: those of positive weight, if any.
+
+    Along axes of a box that close up, they are those in the box.
+    """
     weight, _ = weights_of(chunk)
     used = weight > 0
     if chunk.y is None or not used.any():
         return None
-    return chunk.X[used] / scale, chunk.y[used], weight[used]
+    X = chunk.X[used] if box is None else box.unrolled(chunk.X[used])
+    return X / scale, chunk.y[used], weight[used]
 
 
 def block_numbers(X: np.ndarray, across: int) -> np.ndarray:

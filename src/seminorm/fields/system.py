@@ -432,6 +432,9 @@ def _coarse_matrices(
     blocks, nodes = np.nonzero(tree.active[root])
     places = tree.coords[root][blocks] * tables.side + tables.node_coords[nodes]
     numbering[tuple(places.T)] = np.arange(len(places))
+    for axis in np.flatnonzero(tree.box.wraps):  # beyond the last function comes the first
+        lines = np.moveaxis(numbering, axis, 0)
+        lines[-q:] = lines[:q]
     size = len(places)
     dense = np.zeros((size, size))
     for order, share in enumerate(energy.shares[0]):

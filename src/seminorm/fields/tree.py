@@ -58,12 +58,16 @@ class Tree:
     def content(self) -> dict:
         """What a file holds of a tree; :meth:`from_content` reads it."""
         levels = [blocks.astype(np.int32) for blocks in self.levels]
-        return {**{name: getattr(self.box, name) for name in _BOX}, "degree": self.degree, "levels": levels}
+        box = {name: getattr(self.box, name) for name in _BOX}
+        closed = {"wraps": self.box.wraps} if self.box.wraps.any() else {}
+        return {**box, **closed, "degree": self.degree, "levels": levels}
 
     @classmethod
     def from_content(cls, content: dict) -> Tree:
         """The tree of a file."""
-        return cls(GridBox(*(content[name] for name in _BOX)), content["degree"], content["levels"])
+        low, scale, spacing, cells = (content[name] for name in _BOX)
+        box = GridBox(low, scale, spacing, cells, content.get("wraps"))
+        return cls(box, content["degree"], content["levels"])
 
     @property
     def depth(self) -> int:
@@ -97,6 +101,7 @@ class Tree:
         steps = np.stack(np.unravel_index(child, [4] * self.box.dimension), axis=-1) - 1
         blocks = 2 * own[block] + steps
         grid = -(-self.cells(level + 1) // side)
+        blocks = self._wrapped(blocks, grid)
         blocks = blocks[((blocks >= 0) & (blocks < grid)).all(axis=1)]
         blocks = np.stack(np.unravel_index(np.unique(_ravel(blocks, grid)), grid), axis=-1)
         parents = _find(self._keys(level), _ravel(blocks // 2, self._grid(level)))
@@ -124,7 +129,11 @@ class Tree:
 
     def _grid(self, level: int) -> np.ndarray:
         """Blocks of functions along each axis."""
-        return -(-(self.cells(level) + self.degree) // self.layout.side)
+        return -(-(self.cells(level) + np.where(self.box.wraps, 0, self.degree)) // self.layout.side)
+
+    def _wrapped(self, coords: np.ndarray, grid: np.ndarray) -> np.ndarray:
+        """Positions of blocks, those beyond the end of an axis that closes up at its other end."""
+        return np.where(self.box.wraps, coords % grid, coords)
 
     def _keys(self, level: int) -> np.ndarray:
         return _ravel(self.coords[self.blocks(level)], self._grid(level))
@@ -136,7 +145,7 @@ class Tree:
         coords, is_cell = [], []
         for level, blocks in enumerate(self.levels):
             grid = self._grid(level)
-            reached = (blocks[:, None] + steps).reshape(-1, d)
+            reached = self._wrapped((blocks[:, None] + steps).reshape(-1, d), grid)
             keys = np.unique(_ravel(reached[(reached < grid).all(axis=1)], grid))
             coords.append(np.stack(np.unravel_index(keys, grid), axis=-1))
             is_cell.append(np.isin(keys, _ravel(blocks, grid)))
@@ -164,8 +173,8 @@ class Tree:
         self._root_cells = np.array(self.box.cells, dtype=np.int64)
         limits = np.stack([self.cells(level) for level in range(len(self.levels))]).astype(np.int64)
         self.links = _native.TreeLinks(
-            self.degree, self.coords, self._is_cell, self.level_of, limits, 2.0 ** np.arange(len(self.levels)),
-            self.neighbors, inside, children,
+            self.degree, self.coords, self._is_cell, self.level_of, limits, self.box.wraps,
+            2.0 ** np.arange(len(self.levels)), self.neighbors, inside, children,
         )  # fmt: skip
         parents = (np.flatnonzero((inside[own] >= 0).any(axis=1)) for own in map(self.blocks, range(self.depth)))
         starts = self.level_start[:-1]
@@ -183,6 +192,7 @@ class Tree:
     def _lookup(self, level: int, coords: np.ndarray) -> np.ndarray:
         """Numbers of the blocks with the given coordinates, -1 where there is none."""
         grid = self._grid(level)
+        coords = self._wrapped(coords, grid)
         valid = np.all((coords >= 0) & (coords < grid), axis=-1)
         found = _find(self._keys(level), _ravel(np.where(valid[..., None], coords, 0), grid))
         return np.where(valid & (found >= 0), found + self.level_start[level], -1)

@@ -1,4 +1,6 @@
 from .expansion import Expansion as Expansion
+from .framed import SphereExpansion as SphereExpansion
+from .framed import VectorExpansion as VectorExpansion
 from .functionals import Functional as Functional
 from .grids import regular_axes as regular_axes
 from .grids import sample_on_grid as sample_on_grid
@@ -6,3 +8,4 @@ from .matrices import cross as cross
 from .matrices import design as design
 from .matrices import gram as gram
 from .protocol import Function as Function
+from .sphere import unit_vectors as unit_vectors

@@ -49,13 +49,13 @@ def gram(kernel: Kernel, functionals: Sequence[Functional]) -> np.ndarray:
     return matrix
 
 
-def cross(kernel: Kernel, functionals: Sequence[Functional], X: ArrayLike) -> np.ndarray:
-    """The matrix of L_i phi(., X_j) for N functionals in all and points X.
+def cross(kernel: Kernel, functionals: Sequence[Functional], X: ArrayLike | Functional) -> np.ndarray:
+    """The matrix of L_i phi(., X_j) for N functionals in all and points X, or L_i M_j phi for other functionals M.
 
     Parameters
     ----------
     kernel, functionals, X : Kernel
-        Sequence of Functional, array (n, d).
+        Sequence of Functional, array (n, d) or Functional of size n.
 
     Returns
     -------
@@ -72,7 +72,7 @@ def cross(kernel: Kernel, functionals: Sequence[Functional], X: ArrayLike) -> np
     >>> cross(Gaussian(), [Functional.values([[0.0], [1.0]])], [[0.0]]).shape
     (2, 1)
     """
-    points = Functional(X)
+    points = X if isinstance(X, Functional) else Functional(X)
     return np.concatenate([_block(kernel, functional, points) for functional in functionals])
 
 

@@ -32,7 +32,7 @@ class ThinPlate(Radial):
     def _h(self, s, k):
         if k == 0:  # the kernel matrix of the classification machines: worth a line of its own
             return _half_s_log_s(s)
-        return _log_power(s, 1, 0.5, k)
+        return log_power(s, 1, 0.5, k)
 
 
 class Polyharmonic(Radial):
@@ -112,7 +112,7 @@ class Polyharmonic(Radial):
             return factor * falling_power(m - d / 2, k) * safe_power(s, m - d / 2 - k)
         sign = (-1) ** (m - (d - 2) // 2)
         factor = sign / (2.0 ** (2 * m - 1) * common * math.factorial(m - d // 2))
-        return _log_power(s, m - d // 2, 0.5 * factor, k)
+        return log_power(s, m - d // 2, 0.5 * factor, k)
 
 
 class Multiquadric(WithScale):
@@ -187,7 +187,7 @@ def _half_s_log_s(s: np.ndarray) -> np.ndarray:
     return values
 
 
-def _log_power(s: np.ndarray, exponent: int, factor: float, k: int) -> np.ndarray:
+def log_power(s: np.ndarray, exponent: int, factor: float, k: int) -> np.ndarray:
     """k-th derivative of factor * s^exponent log(s); 0 at s = 0 where it is infinite (see Radial)."""
     log_factor, plain_factor = factor, 0.0
     for _ in range(k):

@@ -7,6 +7,7 @@ from .algebra import AxisScale, OnColumns, Product, Scaled, Sum
 from .base import Kernel
 from .conditional_radial import Multiquadric, NegativeDistance, Polyharmonic, ThinPlate
 from .dot_product import FeatureMap, Linear, Polynomial, PowerSeries
+from .elastic import Elastic, VectorKernel
 from .line import BSpline, Dirichlet, FourierSeries, PeriodicGaussian
 from .log_polar import LogPolar
 from .positive_radial import Gaussian, InverseMultiquadric, Laplacian, Matern, RationalQuadratic, Wendland
@@ -65,3 +66,9 @@ _register(Product, lambda: [Product(Gaussian(1.5), Matern(2.5)), Product(Gaussia
 _register(Scaled, lambda: [Scaled(ThinPlate(), 2.5)])
 _register(OnColumns, lambda: [OnColumns(Matern(2.5), [0]), OnColumns(NegativeDistance(1.5), [0])])
 _register(AxisScale, lambda: [AxisScale(Gaussian(), 0.6), AxisScale(ThinPlate(), 3.0)])
+
+#: Kernels of vector fields by name; their points have the number of a component as last column.
+all_vector_kernels: Registry[VectorKernel] = Registry("vector kernel")
+all_vector_kernels.register(
+    Elastic, lambda: [Elastic(nu, order) for nu, order in ((-1.0, 2), (0.25, 1.25), (0.5, 1.5), (1.0, 2), (0.5, 3))]
+)

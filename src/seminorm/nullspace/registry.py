@@ -4,6 +4,7 @@ import numpy as np
 
 from .._base.registry import Registry
 from ..kernels import Kernel, Polyharmonic, ThinPlate
+from .components import PerComponent, RigidMotions
 from .spaces import Columns, Features, Frozen, NullSpace, Polynomials, UnionSpace
 from .twins import LagrangeBasis, SoftTwin, ThinPlateTwin, Twin
 
@@ -37,3 +38,8 @@ all_twins.register(
 )
 all_twins.register(SoftTwin, lambda: [SoftTwin(ThinPlate(), np.vstack([_CORNERS, [[0.4, 0.7], [0.9, 0.8]]]))])
 all_twins.register(ThinPlateTwin, lambda: [ThinPlateTwin(0.4)])
+
+#: Null spaces of vector fields by name; their points have the number of a component as last column.
+all_vector_null_spaces: Registry[NullSpace] = Registry("vector null space")
+all_vector_null_spaces.register(PerComponent, lambda: [PerComponent(Polynomials(degree)) for degree in (0, 1)])
+all_vector_null_spaces.register(RigidMotions)

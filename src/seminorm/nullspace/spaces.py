@@ -12,12 +12,11 @@ import numpy as np
 from numpy.polynomial import legendre
 from numpy.typing import ArrayLike
 from scipy import sparse
-from scipy.linalg import lstsq
 from sklearn.base import clone
 
 from .._base.parameters import Parametrized
 from .._base.warnings import warn_user
-from ..kernels.base import Kernel, as_in
+from ..kernels.base import as_in
 from ..kernels.dot_product import checked_features
 from .linear_algebra import independent_columns
 
@@ -344,74 +343,6 @@ class Frozen(NullSpace):
 
     def __sklearn_clone__(self) -> Self:
         return self
-
-
-def null_space_for(specification: Any, kernel: Kernel, X: np.ndarray, y: Any = None) -> NullSpace:
-    """The fitted null space that an estimator's ``null_space`` names, checked to be large enough for the kernel.
-
-    Parameters
-    ----------
-    specification : "auto", None, int, sequence of int, callable, transformer or NullSpace
-        "auto" means the polynomials of the kernel's ``null_degree``, None nothing, an integer the polynomials of that
-        degree, a sequence the constant and these columns of X, a callable or transformer the user's features.
-    kernel, X : Kernel, array (n, d)
-    y : array (n,), optional
-        Targets, for features that learn from them.
-
-    Returns
-    -------
-    NullSpace
-
-    See Also
-    --------
-    Polynomials
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from seminorm.kernels import ThinPlate
-    >>> from seminorm.nullspace import null_space_for
-    >>> null_space_for("auto", ThinPlate(), np.eye(2))
-    Polynomials()
-    """
-    space = _interpret(specification, kernel).fit(X, y)
-    needed = kernel.cpd_order - 1
-    if space.degree < needed and not _contains(space, Polynomials(needed).fit(X), X):
-        raise ValueError(
-            f"null_space must contain the polynomials of degree {needed}, because {kernel!r} is conditionally "
-            f"positive definite of order {kernel.cpd_order}, and {specification!r} does not: use null_space='auto', "
-            f"or join it: Polynomials({needed}) | Features(...)."
-        )
-    return space
-
-
-def _interpret(specification: Any, kernel: Kernel) -> NullSpace:
-    if isinstance(specification, str) and specification == "auto":
-        return Polynomials(kernel.null_degree)
-    if specification is None:
-        return Polynomials(-1)
-    if isinstance(specification, NullSpace):
-        joined = getattr(specification, "joins_polynomials", False)
-        return Polynomials(max(kernel.null_degree, 0)) | clone(specification) if joined else clone(specification)
-    if isinstance(specification, (int, np.integer)) and not isinstance(specification, bool):
-        return Polynomials(int(specification))
-    if callable(specification) or hasattr(specification, "transform"):
-        return Features(specification)
-    if isinstance(specification, (list, tuple, np.ndarray)):
-        return Polynomials(0) | Columns(specification)
-    raise ValueError(
-        "null_space must be 'auto', None, a degree, a list of columns, a callable or transformer, or a NullSpace "
-        f"such as Polynomials(1) | Features(f), got {specification!r}."
-    )
-
-
-def _contains(space: NullSpace, smaller: NullSpace, X: np.ndarray) -> bool:
-    """Whether, on the points X, every function of the smaller space is in the space."""
-    target, basis = smaller(X), space(X)
-    if basis.shape[1] == 0:
-        return False
-    residual = target - basis @ lstsq(basis, target)[0]
-    return bool(np.abs(residual).max() < 1e-8 * max(np.abs(target).max(), 1e-300))
 
 
 def identifiable(space: NullSpace, matrix: np.ndarray, warn: bool = True) -> np.ndarray | None:

@@ -11,7 +11,8 @@ from sklearn.base import clone
 from ..kernels.base import Kernel, as_in
 from ..kernels.conditional_radial import ThinPlate
 from .linear_algebra import independent_columns, unisolvent_subset
-from .spaces import Frozen, NullSpace, null_space_for
+from .spaces import Frozen, NullSpace
+from .specification import null_space_for
 
 
 @as_in("space", "degree")

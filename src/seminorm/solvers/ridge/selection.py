@@ -51,10 +51,10 @@ def _at_given_alpha(system: ReducedSystem, alpha: float, criterion: str) -> Solu
     if criterion == "loo":
         weights = system.root**2
         squares = (weights * factor.leave_one_out() ** 2).sum(axis=0)
-        score = np.array([(squares / _units(system)).sum() / weights.sum()])
+        score = np.array([(squares / output_units(system)).sum() / weights.sum()])
     elif criterion == "gcv" and factor.kept < system.size - system.rank:
         left = system.size - edf + system.repeats
-        residual = ((factor.residual_squares() + system.scatter) / _units(system)).sum()
+        residual = ((factor.residual_squares() + system.scatter) / output_units(system)).sum()
         score = (system.size + system.repeats) * residual / left**2
     else:
         score = _criterion_of(criterion, system, np.array([alpha]), summary, factor.kept)
@@ -123,7 +123,7 @@ def _judged(system: ReducedSystem, M: np.ndarray, grid, scores, traces, best: in
     for k in minima:
         system.M = np.array(M, order="F")
         residual = Factor(system, float(grid[k])).leave_one_out()
-        judged[int(k)] = float((system.root**2 * residual**2).sum() / _units(system).sum())
+        judged[int(k)] = float((system.root**2 * residual**2).sum() / output_units(system).sum())
     return min(judged, key=lambda k: judged[k])
 
 
@@ -165,7 +165,7 @@ def _scorer(criterion: str, system: ReducedSystem, path: EigenPath | BandPath):
     return score
 
 
-def _units(system: ReducedSystem) -> np.ndarray:
+def output_units(system: ReducedSystem) -> np.ndarray:
     """What makes several outputs comparable when their errors are added: their mean squares (1 for a single output)."""
     if system.z.shape[1] == 1:
         return np.ones(1)
@@ -175,7 +175,7 @@ def _units(system: ReducedSystem) -> np.ndarray:
 def _criterion_of(criterion, system: ReducedSystem, alphas: np.ndarray, summary: PathSummary, kept: int | None = None):
     if criterion == "gcv":
         return generalized_cross_validation(
-            alphas, summary, system.size, system.repeats, system.scatter, _units(system)
+            alphas, summary, system.size, system.repeats, system.scatter, output_units(system)
         )
     degrees = system.size - system.rank if kept is None else kept
     return restricted_likelihood(alphas, summary, degrees, system.repeats, system.scatter)
@@ -207,7 +207,7 @@ def restricted_likelihood(
 
 def _leave_one_out_path(system: ReducedSystem, path: EigenPath, alphas: np.ndarray) -> np.ndarray:
     """Weighted mean of squared leave-one-out residuals for every alpha, summed over the outputs in units of each."""
-    inverse, units = 1.0 / (path.values[:, None] + alphas), _units(system)
+    inverse, units = 1.0 / (path.values[:, None] + alphas), output_units(system)
     total = np.zeros(len(alphas))
     for _, block in system.lift(path.vectors):
         diagonal = (block**2) @ inverse

@@ -1,0 +1,84 @@
+"""Fits of one kernel and null space each, among which a smoother chooses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..functions import design, gram
+from ..kernels import Kernel
+from ..nullspace import NullSpace, SoftTwin
+from ..solvers.margin.indefinite import is_definite
+from ..solvers.margin.machines import FreeMachine
+from ..solvers.ridge.selection import Solution, output_units
+from ..solvers.ridge.system import Factor, ReducedSystem
+from .observations import FunctionalData
+
+
+@dataclass
+class Attempt:
+    """One kernel and null space, the observations, and the fit."""
+
+    kernel: Kernel
+    null_space: NullSpace
+    observed: FunctionalData
+    combinations: np.ndarray | None  #: of the null space, that the data determine
+    system: ReducedSystem | None = None
+    solution: Solution | None = None
+    training: np.ndarray | None = None  #: the null space at the observations, if it has learned from them
+
+    def reduced_system(self, observed: FunctionalData) -> ReducedSystem:
+        """The system of these observations or of others with the same kernel and null space."""
+        P = design(self.null_space, observed.functionals) if self.training is None else self.training
+        P = P if self.combinations is None else P @ self.combinations
+        K = gram(self.kernel, observed.functionals)
+        return ReducedSystem(K, P, observed.targets, observed.weights, observed.scatter, observed.repeats)
+
+    @property
+    def left_out(self) -> float:
+        """The mean square of the leave-one-out residuals, over the outputs in units of their scatter where there are
+        several; computed here if the criterion for alpha did not need it.
+        """
+        assert self.solution is not None
+        if np.isnan(self.solution.left_out):
+            system = self.reduced_system(self.observed)
+            units, weights = output_units(system), system.root[:, 0] ** 2
+            if system.size > system.rank:
+                squares = Factor(system, self.solution.alpha).leave_one_out() ** 2
+                self.solution.left_out = float((weights @ squares / units).sum() / weights.sum())
+        return self.solution.left_out
+
+    @property
+    def score(self) -> float:
+        """The least value of the criterion that chose alpha."""
+        assert self.solution is not None
+        return float(np.min(self.solution.path["score"]))
+
+    def refuse_indefinite(self) -> None:
+        """Raise an error if the kernel matrix has negative eigenvalues beside the null space."""
+        P = design(self.null_space, self.observed.functionals)
+        if not is_definite(FreeMachine(gram(self.kernel, self.observed.functionals), P).K, overwrite=True):
+            raise ValueError(
+                f"kernel={self.kernel!r} has negative eigenvalues on these points beside the null space, and then the "
+                "fit has no minimum: use seminorm.invariance.DefiniteRepair, or SVR, which drops them."
+            )
+
+
+def possible_attempts(attempt: Callable[[Kernel], Attempt], kernels: list[Kernel]) -> list[Attempt]:
+    """The attempts that do not fail."""
+    found = []
+    for kernel in kernels:
+        try:
+            found.append(attempt(kernel))
+        except (ValueError, np.linalg.LinAlgError):
+            continue
+    return found
+
+
+def kernel_on_all(kernel: Kernel, X: np.ndarray) -> Kernel:
+    """The kernel that was chosen on some points, for all of them."""
+    return (
+        SoftTwin(kernel.kernel, X, kernel.factor).for_dimension(X.shape[1]) if isinstance(kernel, SoftTwin) else kernel
+    )
