@@ -39,6 +39,7 @@ _CLOSE = 0.1  # of the tolerance, where alpha is small: far from the data little
 _HELD_OUT = 0.2
 _LARGE = 1e40  # extent whose powers, up to the sixth, stay far from the limits of numbers
 _VETO_POINTS, _VETO_BLOCKS, _VETO_SHARE = 30_000, 20, 5  # at most, blocks across, one of how many is held out
+_VETO_LEAST = 100  # values that are held out, fewer of which cannot tell roughnesses apart
 _CLEARLY = 1.05  # mean square on them against that of the thin plate, from which on the latter is taken
 _BY_DEFAULT = "robust_gcv"  # where nothing but alpha is chosen
 _EXACT = 1e-12  # mean square of the residuals, relative to the data, that counts as nothing
@@ -257,7 +258,7 @@ def _unless_vetoed(summary: Summary, settings: Settings) -> Settings:
     X, y, w = values
     block = block_numbers((X - X.min(axis=0)) / settings.scale, _VETO_BLOCKS)
     left_out = block % np.uint64(_VETO_SHARE) == 0
-    if not left_out.any() or left_out.all():
+    if np.count_nonzero(left_out) < _VETO_LEAST or left_out.all():
         return settings
     plain = replace(settings, roughness=THIN_PLATE, alpha="auto", criterion=_BY_DEFAULT, family=None, choice=None)
     plain = replace(plain, tol=settings.tol / _CLOSE)
