@@ -98,7 +98,7 @@ class FieldUncertainty(FunctionRegressor):
 
     def _std(self, X: np.ndarray, exact: bool | None = None) -> np.ndarray:
         posterior = self._known_posterior()
-        exact = len(X) <= FEW if exact is None else exact
+        exact = posterior.direct is not None or (len(X) <= FEW if exact is None else exact)
         inside = _in_the_box(X, self.function_)
         std = np.full((len(X), *np.shape(posterior.noise_variance)), np.inf)
         if not inside.all():

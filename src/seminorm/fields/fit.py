@@ -41,6 +41,8 @@ _HELD_OUT = 0.2
 _CLOSED_DIMENSIONS = (1, 2, 3)
 _LARGE = 1e40  # extent whose powers, up to the sixth, stay far from the limits of numbers
 _VETO_POINTS, _VETO_BLOCKS, _VETO_SHARE = 30_000, 20, 5  # at most, blocks across, one of how many is held out
+_VETO_LEAST = 100  # values that are held out, fewer of which cannot tell roughnesses apart
+_SMALL = 2000  # points, up to which a given alpha is resolved
 _CLEARLY = 1.05  # mean square on them against that of the thin plate, from which on the latter is taken
 _BY_DEFAULT = "robust_gcv"  # where nothing but alpha is chosen
 _EXACT = 1e-12  # mean square of the residuals, relative to the data, that counts as nothing
@@ -282,7 +284,7 @@ def _unless_vetoed(summary: Summary, settings: Settings) -> Settings:
     X, y, w = values
     block = block_numbers((X - X.min(axis=0)) / settings.scale, _VETO_BLOCKS)
     left_out = block % np.uint64(_VETO_SHARE) == 0
-    if not left_out.any() or left_out.all():
+    if np.count_nonzero(left_out) < _VETO_LEAST or left_out.all():
         return settings
     plain = replace(settings, roughness=THIN_PLATE, alpha="auto", criterion=_BY_DEFAULT, family=None, choice=None)
     plain = replace(plain, tol=settings.tol / _CLOSE)
@@ -339,7 +341,7 @@ class _FieldLevels(LevelProblem[Fit]):
             and fit.alpha > _SMOOTH * level_alpha(system)
         ):
             return None  # what still finer functions could add, the semi-norm would take away
-        if settings.by_likelihood and settings.depth is None:
+        if settings.depth is None and (settings.by_likelihood or self._alpha_rules(tree, system)):
             marked = self._unresolved(tree, fit)[:, None] & self._occupied(tree, system)
         elif settings.depth is not None and well_posed(tree.box.dimension, settings.roughness.order, system):
             marked = self._occupied(tree, system)
@@ -349,6 +351,13 @@ class _FieldLevels(LevelProblem[Fit]):
             wanted = residuals.structured(negligible) if settings.depth is None else residuals.dense()
             marked = wanted[:, None] & residuals.occupied
         return marked if marked.any() else None
+
+    def _alpha_rules(self, tree: Tree, system: System) -> bool:
+        """Whether a given alpha smooths a small set, and not the size of the cells: then it is resolved, as by
+        :class:`seminorm.Smoother`.
+        """
+        few = self._summary.n_points <= _SMALL and tree.box.dimension <= 2
+        return few and not self._settings.chosen and well_posed(tree.box.dimension, self._settings.roughness.order, system)
 
     def _unresolved(self, tree: Tree, fit: Fit) -> np.ndarray:
         """Blocks of the finest level of whose functions the data see far more than the semi-norm, unless the field

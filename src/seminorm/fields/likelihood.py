@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import optimize, sparse
 
-from ..solvers.linear.sparse import Factors, factorize
+from ..solvers.linear.sparse import BandFactors, Factors, factorize_band
 from .roughness import Roughness
 from .windows import Window
 
@@ -70,7 +70,7 @@ class Likelihood:
         deviance, squares, number = 0.0, 0.0, 0
         p = free_polynomials(self.basis.dimension, roughness.lowest)
         for window, data in zip(self.windows, self._data, strict=True):
-            factors = factorize(data + alpha * prior)
+            factors = factorize_band(data + alpha * prior)
             n = len(window.y) - p - self.centered
             for y in window.y.reshape(len(window.y), -1).T:
                 least, log_trend = self._least(window, y, factors)
@@ -92,7 +92,7 @@ class Likelihood:
         around = [self.at(fitted.roughness, fitted.alpha * step) for step in _AROUND]
         return dict(sorted((other.alpha, other.deviance) for other in [*around, fitted]))
 
-    def _least(self, window: Window, y: np.ndarray, factors: Factors) -> tuple[float, float]:
+    def _least(self, window: Window, y: np.ndarray, factors: BandFactors | Factors) -> tuple[float, float]:
         """The minimum for given factors of the system, and what a constant beside the field adds to the deviance, for
         an output y (n,).
         """
@@ -140,7 +140,7 @@ def _log_determinant(matrix: sparse.csc_array, free: np.ndarray) -> float:
     """
     left_out = _independent_rows(free)
     kept = np.setdiff1d(np.arange(len(free)), left_out)
-    minor = factorize(matrix[kept][:, kept]).log_determinant()
+    minor = factorize_band(matrix[kept][:, kept]).log_determinant()
     if free.shape[1] == 0:
         return minor
     return minor + np.linalg.slogdet(free.T @ free)[1] - 2.0 * np.linalg.slogdet(free[left_out])[1]

@@ -12,8 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _native
+from ..functions.functionals import Functional
+from .direct import DirectSolver, is_small
 from .draws import Cascade, NoisyObservations
 from .field import Field
+from .functional_rows import leaf_rows
 from .sources import Source
 from .system import System, collapse, dot, gather
 from .vector_field import VectorField, scaled
@@ -96,8 +99,12 @@ class Posterior:
         return np.maximum(self.residual_square_sum, 0.0) / max(self.system.number - self.trace, 1.0)
 
     def variance(self, X: ArrayLike) -> np.ndarray:
-        """Variance of the field at X (n,), or (n, k), exact up to ``tol``, by one solution per point."""
+        """Variance of the field at X (n,), or (n, k), exact up to ``tol``, by one solution per point; exact and by one
+        factorisation if the system is small.
+        """
         tree = self.system.tree
+        if self.direct is not None:
+            return self.functional_variance(Functional.values(X))
         points = np.clip(tree.box.coordinates(X), 0.0, tree.box.cells)
         block, cell = tree.locate(points)
         result = np.empty(len(points))
@@ -108,6 +115,18 @@ class Posterior:
             right = gather(tree, leaf_right)
             result[i] = self._cascade.inverse_form(right, tol=self.tol, max_iter=self.max_iter)
         return self.of_outputs(result)
+
+    @cached_property
+    def direct(self) -> DirectSolver | None:
+        """Factors of the equations, if they are small and have one solution."""
+        solver = DirectSolver(self.system, self.alpha) if is_small(self.system.tree) else None
+        return solver if solver is not None and solver.regular else None
+
+    def functional_variance(self, functional: Functional) -> np.ndarray:
+        """Variance of functionals of values and gradients inside the box (size,), or (size, k), by ``direct``."""
+        assert self.direct is not None
+        rows = leaf_rows(functional, self.system.tree)
+        return self.of_outputs(np.maximum(self.direct.variances(rows), 0.0))
 
     def unit_samples(self, number: int, seed: int = 0) -> list[Field]:
         """Fields drawn from the posterior of an output whose noise has variance one, minus its mean."""
@@ -133,10 +152,11 @@ class Posterior:
 
     def __getstate__(self) -> dict:
         """All but observations that cannot be copied to another process."""
-        if self.source is None or self.source.in_memory:
-            return self.__dict__
-        self.noise_variance  # noqa: B018  # needs them
-        return self.__dict__ | {"source": None}
+        changed = {}
+        if self.source is not None and not self.source.in_memory:
+            self.noise_variance  # noqa: B018  # needs them
+            changed["source"] = None
+        return {name: part for name, part in self.__dict__.items() if name != "direct"} | changed  # factors stay here
 
     def known_source(self) -> Source:
         """All observations."""

@@ -328,6 +328,17 @@ class System(Equations):
         self._apply_to_leaves(collapsed, np.zeros(self.tree.depth + 1), image)
         return image
 
+    def local_form(self, collapsed: np.ndarray, alpha: float) -> np.ndarray:
+        """alpha times the energy, plus the data without functionals, applied to coefficients collapsed on the leaves."""
+        image = np.empty_like(collapsed)
+        _apply_leaves(self.energy, collapsed, alpha * self.energy.factors, self._data_line, self._data, image)
+        return image
+
+    @property
+    def functional_form(self) -> sparse.csr_array | None:
+        """The part of the functionals beside :meth:`local_form`, as a matrix; None if there are none."""
+        return None if self._columns is None else sparse.csr_array(self._columns @ self._rows)
+
     def _apply_to_leaves(self, collapsed: np.ndarray, factors: np.ndarray, image: np.ndarray) -> None:
         _apply_leaves(self.energy, collapsed, factors, self._data_line, self._data, image)
         if self._rows is not None:

@@ -164,9 +164,9 @@ class Tree:
         inside, children = (np.full((total, 2**d), -1, dtype=np.int32) for _ in range(2))
         for level in range(len(self.levels)):
             own = self.blocks(level)
-            self.neighbors[own] = self._lookup(level, self.coords[own][:, None] + around)
+            self.neighbors[own] = self.lookup(level, self.coords[own][:, None] + around)
             if level < self.depth:
-                finer = self._lookup(level + 1, 2 * self.coords[own][:, None] + halves)
+                finer = self.lookup(level + 1, 2 * self.coords[own][:, None] + halves)
                 inside[own] = finer
                 cells = (finer >= 0) & self._is_cell[np.maximum(finer, 0)] & self._is_cell[own][:, None]
                 children[own] = np.where(cells, finer, -1)
@@ -180,7 +180,7 @@ class Tree:
         starts = self.level_start[:-1]
         self.parents = [self.by_color(first + blocks) for first, blocks in zip(starts, parents, strict=False)]
         self.root_grid = -(-self._root_cells // self.layout.side)
-        self.roots = self._lookup(0, np.argwhere(np.ones(self.root_grid))).astype(np.int32)
+        self.roots = self.lookup(0, np.argwhere(np.ones(self.root_grid))).astype(np.int32)
 
     def by_color(self, blocks: np.ndarray) -> BlockGroups:
         """Blocks in groups that share no function: by the parity of their coordinates."""
@@ -189,7 +189,7 @@ class Tree:
         starts = np.searchsorted(parity[order], np.arange(2**self.box.dimension + 1))
         return BlockGroups(blocks[order], starts.astype(np.int64))
 
-    def _lookup(self, level: int, coords: np.ndarray) -> np.ndarray:
+    def lookup(self, level: int, coords: np.ndarray) -> np.ndarray:
         """Numbers of the blocks with the given coordinates, -1 where there is none."""
         grid = self._grid(level)
         coords = self._wrapped(coords, grid)

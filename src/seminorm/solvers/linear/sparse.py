@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
-from scipy import sparse
+from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, onenormest, splu
 
 
@@ -22,6 +22,36 @@ class Factors:
     def log_determinant(self) -> float:
         """The logarithm of the determinant, without its sign."""
         return float(np.log(np.abs(self._factors.U.diagonal())).sum())
+
+
+class BandFactors:
+    """The Cholesky factor of a positive definite matrix, as a band."""
+
+    def __init__(self, matrix: sparse.sparray):
+        entries = sparse.coo_array(sparse.csc_array(matrix))  # each entry once
+        offsets = entries.row - entries.col
+        lower = offsets >= 0
+        band = np.zeros((int(offsets.max(initial=0)) + 1, matrix.shape[0]))
+        band[offsets[lower], entries.col[lower]] = entries.data[lower]
+        self._factor = linalg.cholesky_banded(band, lower=True, overwrite_ab=True, check_finite=False)
+
+    def solve(self, right: np.ndarray) -> np.ndarray:
+        """The inverse, applied to a right-hand side or to several columns."""
+        return linalg.cho_solve_banded((self._factor, True), right, check_finite=False)
+
+    def log_determinant(self) -> float:
+        """The logarithm of the determinant."""
+        return 2.0 * float(np.log(self._factor[0]).sum())
+
+
+def factorize_band(matrix: sparse.sparray) -> BandFactors | Factors:
+    """Factors of a positive definite matrix of a small grid, row by row: for up to some ten thousand unknowns of a
+    plane several times faster than :func:`factorize`, which takes over where rounding makes the matrix indefinite.
+    """  # fmt: skip
+    try:
+        return BandFactors(matrix)
+    except np.linalg.LinAlgError:
+        return factorize(matrix)
 
 
 def factorize(matrix: sparse.sparray) -> Factors:
