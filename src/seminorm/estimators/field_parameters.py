@@ -42,8 +42,6 @@ def check_parameters(smoother: FieldSmoother) -> None:
     loss_named(smoother.loss, needs=NEEDS)
     if not (smoother.null_space is None or callable(smoother.null_space)):
         raise TypeError(f"null_space must be a function of points or None, got {smoother.null_space!r}.")
-    if smoother.null_space is not None and smoother.loss != "squared":
-        raise ValueError(f"null_space goes with loss='squared', got loss={smoother.loss!r}: leave one of them out.")
     _check_operator(smoother)
     if smoother.degree not in (None, 2, 3):
         raise ValueError(f"degree must be 2 or 3, got {smoother.degree!r}.")

@@ -12,6 +12,7 @@ from .._base.warnings import warn_user
 from ..bases.box import GridBox
 from ..bases.bsplines import check_order
 from ..solvers.linear.conjugate_gradients import Outcome
+from .drift import Drift
 from .families import AUTO_DIMENSIONS, FEW, MOST_DIMENSIONS, Choice, choose
 from .field import Field
 from .levels import LevelProblem, fit_coarse_to_fine
@@ -35,7 +36,7 @@ _CROWDED = 40  # points in an occupied cell, from which on alpha need not be cho
 _ROUGH = 0.01  # energy against data of a function of the finest level, as long as alpha is not chosen
 _SPARSE = 4  # points in an occupied cell, below which alpha tells whether finer functions are needed
 _SMOOTH = 0.3  # energy against data of a function of the finest level, from which on finer ones are not needed
-_CLOSE = 0.1  # of the tolerance, where alpha is small: far from the data little of the residual tells of a large error
+CLOSE = 0.1  # of the tolerance, where alpha is small: far from the data little of the residual tells of a large error
 _HELD_OUT = 0.2
 _LARGE = 1e40  # extent whose powers, up to the sixth, stay far from the limits of numbers
 _VETO_POINTS, _VETO_BLOCKS, _VETO_SHARE = 30_000, 20, 5  # at most, blocks across, one of how many is held out
@@ -68,8 +69,8 @@ class Fit:
     factors, scale : array (n,) and float, optional
         With a robust loss: what the weights of the values were multiplied by, and the deviation of the noise, from the
         median absolute residual.
-    null_coef : array (k,), optional
-        Coefficients of free features beside the field.
+    drift : Drift, optional
+        Free features beside the field, and their coefficients.
     units : array (k,), optional
         What several outputs were divided by.
 
@@ -92,29 +93,27 @@ class Fit:
     criterion: str = _BY_DEFAULT
     factors: np.ndarray | None = None
     scale: float | None = None
-    null_coef: np.ndarray | None = None
+    drift: Drift | None = None
     units: np.ndarray | None = None
 
     def posterior(self) -> Posterior:
         """Variance of the field."""
+        rest, likely = self.system.residual_square_sums(self.x), self._likely_variances()
         if self.units is not None:
-            rest, likely = self.system.residual_square_sums(self.x) * self.units**2, self._likely_variances()
-            likely = None if likely is None else likely * self.units**2
-            return Posterior(self.system, self.alpha, self.source, rest, self.trace, likely)
-        rest = self.system.residual_square_sum(self.x)
-        if self.scale is None:
-            likely = self._likely_variances()
-            return Posterior(
-                self.system, self.alpha, self.source, rest, self.trace, None if likely is None else likely[0]
-            )
-        rest = self.scale**2 * self.system.number  # squares, and be they weighted, still feel outliers
-        return Posterior(self.system, self.alpha, self.source, rest, self.trace, None)
+            rest, likely = rest * self.units**2, None if likely is None else likely * self.units**2
+        else:
+            rest, likely = rest[0], None if likely is None else likely[0]
+        if self.scale is not None:  # squares, and be they weighted, still feel outliers
+            rest, likely = self.scale**2 * self.system.number, None
+        drift = None if self.drift is None or self.drift.covariance is None else self.drift
+        return Posterior(self.system, self.alpha, self.source, rest, self.trace, likely, drift)
 
     def _likely_variances(self) -> np.ndarray | None:
         """The noise variances of the largest restricted likelihood (k,), if that chose alpha."""
         if self.criterion != "reml":
             return None
         free = free_polynomials(self.field.dimension, self.field.roughness.lowest)
+        free += 0 if self.drift is None else len(self.drift.mean)
         parts = enumerate(self.system.of_outputs(self.x))
         explained = np.array([dot(self.system.right[side], part) for side, part in parts])
         return np.maximum(self.system.square_sums - explained, 0.0) / max(self.system.number - free, 1)
@@ -246,7 +245,7 @@ def _by_likelihood(summary: Summary, settings: Settings, box: GridBox) -> Settin
         details = choice.details | {"reason": "the values bend like a thin plate over a window"}
         plain = replace(choice, alpha=np.nan, deviance={}, details=details)
         return replace(settings, criterion=_BY_DEFAULT, choice=plain)  # all of the data know more of alpha
-    return replace(settings, alpha=choice.alpha, tol=_CLOSE * settings.tol)
+    return replace(settings, alpha=choice.alpha, tol=CLOSE * settings.tol)
 
 
 def _unless_vetoed(summary: Summary, settings: Settings) -> Settings:
@@ -260,7 +259,7 @@ def _unless_vetoed(summary: Summary, settings: Settings) -> Settings:
     if not left_out.any() or left_out.all():
         return settings
     plain = replace(settings, roughness=THIN_PLATE, alpha="auto", criterion=_BY_DEFAULT, family=None, choice=None)
-    plain = replace(plain, tol=settings.tol / _CLOSE)
+    plain = replace(plain, tol=settings.tol / CLOSE)
     errors = []
     for candidate in (replace(settings, family=None), plain):
         *_, fit = fit_levels(Source.of(X[~left_out], y[~left_out], w[~left_out]), candidate)
