@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..fields.anisotropy import ANISOTROPIES, Anisotropy
 from ..fields.families import FAMILIES
 from ..fields.robust import NEEDS
 from ..fields.roughness import THIN_PLATE, Roughness
@@ -27,6 +28,31 @@ def energy_of(smoother: FieldSmoother) -> tuple[Roughness, str | None]:
     if not isinstance(smoother.operator, str):
         return Roughness.of(smoother.operator), None
     return THIN_PLATE, smoother.operator if smoother.alpha == "auto" else None
+
+
+def anisotropy_of(smoother: FieldSmoother) -> Anisotropy | str | None:
+    """What is to be chosen, or the map that is given."""
+    given = smoother.anisotropy
+    return given if given is None or isinstance(given, str) else Anisotropy(np.asarray(given, dtype=float))
+
+
+def _check_anisotropy(smoother: FieldSmoother) -> None:
+    given = smoother.anisotropy
+    if given is None:
+        return
+    if isinstance(given, str):
+        if given not in ANISOTROPIES:
+            names = ", ".join(map(repr, ANISOTROPIES))
+            raise ValueError(f"anisotropy must be None, {names} or an array (d, d), got {given!r}.")
+        if smoother.alpha != "auto":
+            raise ValueError(
+                f"anisotropy={given!r} is chosen together with alpha: leave alpha out, or give an array (d, d) as "
+                f"anisotropy beside alpha={smoother.alpha!r}."
+            )
+        return
+    axes = np.asarray(given, dtype=float)
+    if axes.ndim != 2 or axes.shape[0] != axes.shape[1] or not np.isfinite(axes).all() or not np.linalg.det(axes):
+        raise ValueError(f"anisotropy must be an invertible array (d, d), got {given!r}.")
 
 
 def check_parameters(smoother: FieldSmoother) -> None:
@@ -49,6 +75,7 @@ def check_parameters(smoother: FieldSmoother) -> None:
         raise ValueError(f'depth must be "auto" or an integer from 0 to 30, got {depth!r}.')
     if not np.all(np.isfinite(smoother.scale)) or np.min(smoother.scale) <= 0:
         raise ValueError(f"scale must be positive, got {smoother.scale!r}.")
+    _check_anisotropy(smoother)
     for name, low in (("margin", 0), ("tol", 0), ("max_iter", 1), ("std_samples", 1)):
         value = getattr(smoother, name)
         if not (_is_number(value, low) or (name == "margin" and value is None)):

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base.warnings import warn_user
 from ..fields.calibration import Repetition, deviation_factor
-from ..fields.drift import Drift, Features
+from ..fields.drift import Drift, FreeFeatures
 from ..fields.field import Field
 from ..fields.posterior import Posterior
 from ..fields.vector_field import VectorField
@@ -33,7 +33,7 @@ class FieldUncertainty(FunctionRegressor):
     _drawn: list[Field] | None
     _saved_noise: Any
     _saved_factor: float | None
-    _features: Features
+    _features: FreeFeatures
 
     @property
     def null_coef_std_(self) -> Any:

@@ -43,7 +43,9 @@ class Repetition:
     def of(cls, fit: Fit, given: Settings, least: float = 0.0) -> Repetition:
         """That of a fit with given settings."""
         choice = fit.choice if fit.criterion == "reml" else None
-        chosen = replace(given, alpha=fit.alpha, roughness=fit.field.roughness, family=None, choice=choice)
+        chosen = replace(
+            given, alpha=fit.alpha, roughness=fit.field.roughness, family=None, choice=choice, anisotropy=fit.anisotropy
+        )
         return cls(replace(chosen, criterion="auto", tol=_TOL * given.tol), fit.factors, least, fit.scale)
 
 

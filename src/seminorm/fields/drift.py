@@ -14,7 +14,7 @@ from .vector_field import VectorField
 
 
 @dataclass(frozen=True)
-class Features:
+class FreeFeatures:
     """Functions of the coordinates, ``call``, and columns of X that are no coordinates, by their numbers."""
 
     call: Callable[[np.ndarray], Any] | None = None

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from .choices import CLOSE
 from .drift import Drift
 from .field import Field
-from .fit import CLOSE, Fit, fit_levels
+from .fit import Fit, fit_levels
 from .settings import Settings
 from .sources import Observations, Source, weights_of
 from .system import System, collapse
@@ -53,11 +54,11 @@ def fit_with_features(
     --------
     >>> import numpy as np
     >>> from seminorm.fields import Settings, Source
-    >>> from seminorm.fields.drift import Features
+    >>> from seminorm.fields.drift import FreeFeatures
     >>> from seminorm.fields.features import fit_with_features
     >>> X = np.linspace(0.0, 1.0, 200)[:, None]
     >>> step = lambda X: (X[:, 0] > 0.5).astype(float)
-    >>> source = Source.of(X, X[:, 0] + 3 * step(X)).with_features(Features(step).split)
+    >>> source = Source.of(X, X[:, 0] + 3 * step(X)).with_features(FreeFeatures(step).split)
     >>> *_, fit = fit_with_features(source, Settings(alpha=1.0, depth=3))
     >>> fit.drift.given_coef.round(3)
     array([3.])
@@ -71,7 +72,7 @@ def fit_with_features(
             yield replace(fit, field=drift.without_constant(fit.field), drift=drift, source=source, final=False)
         fit = with_coefficients(replace(fit, drift=drift), source, settings)
         assert fit.drift is not None
-        drift = fit.drift
+        drift, settings = fit.drift, replace(settings, anisotropy=fit.anisotropy)
         if abs(np.log(fit.alpha / before)) < _SAME or number == _ROUNDS - 1:
             break
         before = fit.alpha

@@ -12,18 +12,19 @@ from .._base.warnings import warn_user
 from ..bases.box import GridBox
 from ..bases.bsplines import check_order
 from ..solvers.linear.conjugate_gradients import Outcome
+from .anisotropy import Anisotropy
+from .choices import BY_DEFAULT, chosen
 from .drift import Drift
-from .families import AUTO_DIMENSIONS, FEW, MOST_DIMENSIONS, Choice, choose
+from .families import Choice
 from .field import Field
 from .levels import LevelProblem, fit_coarse_to_fine
 from .likelihood import free_polynomials
 from .limits import DEEPEST
 from .posterior import Posterior
 from .refinement import Residuals, residuals_of
-from .roughness import THIN_PLATE
 from .selection import AlphaSelection, CrossValidation, HeldOut, Score
 from .settings import Settings
-from .sources import Source, block_numbers, values_of
+from .sources import Source
 from .summary import Summary
 from .system import System, collapse, dot
 from .tree import Tree
@@ -36,12 +37,8 @@ _CROWDED = 40  # points in an occupied cell, from which on alpha need not be cho
 _ROUGH = 0.01  # energy against data of a function of the finest level, as long as alpha is not chosen
 _SPARSE = 4  # points in an occupied cell, below which alpha tells whether finer functions are needed
 _SMOOTH = 0.3  # energy against data of a function of the finest level, from which on finer ones are not needed
-CLOSE = 0.1  # of the tolerance, where alpha is small: far from the data little of the residual tells of a large error
 _HELD_OUT = 0.2
 _LARGE = 1e40  # extent whose powers, up to the sixth, stay far from the limits of numbers
-_VETO_POINTS, _VETO_BLOCKS, _VETO_SHARE = 30_000, 20, 5  # at most, blocks across, one of how many is held out
-_CLEARLY = 1.05  # mean square on them against that of the thin plate, from which on the latter is taken
-_BY_DEFAULT = "robust_gcv"  # where nothing but alpha is chosen
 _EXACT = 1e-12  # mean square of the residuals, relative to the data, that counts as nothing
 _MANY = 1000  # points of which a field of depth 0 or 1 is suspicious
 _OUTLYING = 100  # mean against median of squared residuals; 2.2 for normal noise, about 5 for heavy tails
@@ -73,6 +70,8 @@ class Fit:
         Free features beside the field, and their coefficients.
     units : array (k,), optional
         What several outputs were divided by.
+    choice, anisotropy : Choice, Anisotropy, optional
+        How the energy and the map of the coordinates were chosen.
 
     See Also
     --------
@@ -90,7 +89,8 @@ class Fit:
     trace: float | None = None
     final: bool = False
     choice: Choice | None = None
-    criterion: str = _BY_DEFAULT
+    anisotropy: Anisotropy | None = None
+    criterion: str = BY_DEFAULT
     factors: np.ndarray | None = None
     scale: float | None = None
     drift: Drift | None = None
@@ -195,12 +195,10 @@ def _fit_levels(source: Source, summary: Summary, settings: Settings, begin: Cal
         raise ValueError("all weights are zero, or all gradients NaN: give a value or gradient with a positive weight.")
     if np.ndim(settings.scale) > 0 and np.shape(settings.scale) != summary.low.shape:
         raise ValueError(f"scale must be one number or {len(summary.low)}, got shape {np.shape(settings.scale)}.")
-    box = GridBox.around(*summary.bounds, scale=settings.scale, margin=settings.margin)
-    tree = Tree.root(box, settings.degree)
     _check_sizes(summary, settings)
-    settings = _by_likelihood(summary, settings, box)
-    if settings.by_likelihood and settings.family == "auto":
-        settings = _unless_vetoed(summary, settings)
+    settings = chosen(summary, settings, fit_field)
+    box = GridBox.around(*summary.bounds, scale=settings.scale, margin=settings.margin, axes=settings.axes)
+    tree = Tree.root(box, settings.degree)
     problem = _FieldLevels(source, summary, settings)
     x = np.zeros((*(summary.outputs or ()), *tree.active.shape))
     fit = yield from fit_coarse_to_fine(problem, tree, x, memory_limit=settings.memory_limit, begin=begin)
@@ -224,63 +222,6 @@ def _check_sizes(summary: Summary, settings: Settings) -> None:
         )
     if not np.isfinite(summary.square_sum).all():
         raise ValueError("y has values whose squares are too large for numbers: divide y by its largest value.")
-
-
-def _by_likelihood(summary: Summary, settings: Settings, box: GridBox) -> Settings:
-    """The settings with a roughness and alpha chosen by restricted likelihood, where that is asked for."""
-    by_default = _BY_DEFAULT if settings.criterion in ("auto", "reml") else settings.criterion
-    if settings.family is None and not (settings.chosen and settings.criterion == "reml"):
-        return replace(settings, criterion=by_default)
-    values = values_of(summary.sample(summary.n_sample), settings.scale) if summary.n_sample else None
-    reason = _too_little(values, settings.family)
-    if values is None or reason:
-        choice = Choice(settings.roughness, np.nan, {}, {"reason": reason})
-        return replace(settings, criterion=by_default, choice=choice)
-    least = 0.0 if settings.depth is None else box.spacing / 2.0**settings.depth
-    choice = choose(*values, settings.roughness if settings.family is None else settings.family, least)
-    settings = replace(settings, roughness=choice.roughness, choice=choice)
-    if settings.criterion not in ("auto", "reml"):
-        return settings
-    if settings.family == "auto" and choice.roughness == THIN_PLATE and settings.criterion == "auto":
-        details = choice.details | {"reason": "the values bend like a thin plate over a window"}
-        plain = replace(choice, alpha=np.nan, deviance={}, details=details)
-        return replace(settings, criterion=_BY_DEFAULT, choice=plain)  # all of the data know more of alpha
-    return replace(settings, alpha=choice.alpha, tol=CLOSE * settings.tol)
-
-
-def _unless_vetoed(summary: Summary, settings: Settings) -> Settings:
-    """The settings, or those of the thin plate by cross-validation if it is clearly better on held-out blocks."""
-    values, choice = values_of(summary.sample(_VETO_POINTS), 1.0), settings.choice
-    if values is None or choice is None:
-        return settings
-    X, y, w = values
-    block = block_numbers((X - X.min(axis=0)) / settings.scale, _VETO_BLOCKS)
-    left_out = block % np.uint64(_VETO_SHARE) == 0
-    if not left_out.any() or left_out.all():
-        return settings
-    plain = replace(settings, roughness=THIN_PLATE, alpha="auto", criterion=_BY_DEFAULT, family=None, choice=None)
-    plain = replace(plain, tol=settings.tol / CLOSE)
-    errors = []
-    for candidate in (replace(settings, family=None), plain):
-        *_, fit = fit_levels(Source.of(X[~left_out], y[~left_out], w[~left_out]), candidate)
-        errors.append(float((w[left_out] @ (fit.field(X[left_out]) - y[left_out]) ** 2).sum()))
-    details = choice.details | {"held_out": {"chosen": errors[0], "order 2": errors[1]}}
-    if errors[0] > _CLEARLY * errors[1]:
-        reason = "the thin plate is clearly better on held-out blocks"
-        return replace(plain, choice=Choice(THIN_PLATE, np.nan, {}, details | {"reason": reason}))
-    return replace(settings, choice=replace(choice, details=details))
-
-
-def _too_little(values: tuple[np.ndarray, ...] | None, family: str | None) -> str:
-    """Why there is nothing to choose from, or why one has to ask for it, if so."""
-    if values is None or len(np.unique(values[1], axis=0)) < FEW:
-        return f"there are fewer than {FEW} different values"
-    X = values[0]
-    if X.shape[1] > MOST_DIMENSIONS:
-        return f"windows have at most {MOST_DIMENSIONS} dimensions"
-    if X.shape[1] > AUTO_DIMENSIONS and family == "auto":
-        return "in three dimensions the choice takes long: operator='tension' makes it"
-    return "all points coincide" if not np.ptp(X, axis=0).any() else ""
 
 
 class _FieldLevels(LevelProblem[Fit]):
@@ -388,6 +329,7 @@ def _fit_level(
         summary.bounds,
         trace,
         choice=settings.choice,
+        anisotropy=settings.anisotropy if isinstance(settings.anisotropy, Anisotropy) else None,
         criterion=settings.decisive,
     )
 

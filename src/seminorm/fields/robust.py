@@ -118,6 +118,8 @@ def fit_robust(
         for fit in levels(weighted, settings, begin):
             yield replace(fit, final=False)
         assert fit is not None
+        if number > 0:  # once outliers counted less
+            settings = replace(settings, anisotropy=fit.anisotropy)
         same = abs(np.log(fit.alpha / before)) < _SAME
         last, before = same or number == rounds - 1, fit.alpha
         if number == 0:

@@ -296,10 +296,11 @@ def prepare(chunk: Observations, box: GridBox, mean: float | np.ndarray, probes:
         column_weights.append(weight[:, None])
     if chunk.gradients is not None:
         gradients_first = len(columns)
+        scale = box.upright_scale
         # a derivative by x / scale is scale times the derivative by x
         slopes = np.moveaxis(np.nan_to_num(chunk.gradients.reshape(n, -1, d)), 1, 2)
-        columns.append(slopes * np.broadcast_to(box.scale, (d,))[:, None])
-        column_weights.append(slope_weight / box.scale**2)
+        columns.append(slopes * np.broadcast_to(scale, (d,))[:, None])
+        column_weights.append(slope_weight / scale**2)
     if not columns:
         raise ValueError("y and gradients are both missing: give at least one of them.")
     observations, weights = np.concatenate(columns, axis=1), np.concatenate(column_weights, axis=1)
@@ -415,13 +416,13 @@ def _divided(chunk: Observations, units: np.ndarray) -> Observations:
     return chunk._replace(y=y, gradients=None if chunk.gradients is None else chunk.gradients / units[:, None])
 
 
-def values_of(chunk: Observations, scale: float | np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Points in coordinates divided by the scale, their values and weights: those of positive weight, if any."""
+def values_of(chunk: Observations) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Points, their values and weights: those of positive weight, if any."""
     weight, _ = weights_of(chunk)
     used = weight > 0
     if chunk.y is None or not used.any():
         return None
-    return chunk.X[used] / scale, chunk.y[used], weight[used]
+    return chunk.X[used], chunk.y[used], weight[used]
 
 
 def block_numbers(X: np.ndarray, across: int) -> np.ndarray:

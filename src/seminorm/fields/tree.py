@@ -58,12 +58,14 @@ class Tree:
     def content(self) -> dict:
         """What a file holds of a tree; :meth:`from_content` reads it."""
         levels = [blocks.astype(np.int32) for blocks in self.levels]
-        return {**{name: getattr(self.box, name) for name in _BOX}, "degree": self.degree, "levels": levels}
+        turned = {} if self.box.axes is None else {"axes": self.box.axes}
+        return {**{name: getattr(self.box, name) for name in _BOX}, **turned, "degree": self.degree, "levels": levels}
 
     @classmethod
     def from_content(cls, content: dict) -> Tree:
         """The tree of a file."""
-        return cls(GridBox(*(content[name] for name in _BOX)), content["degree"], content["levels"])
+        box = GridBox(*(content[name] for name in _BOX), content.get("axes"))
+        return cls(box, content["degree"], content["levels"])
 
     @property
     def depth(self) -> int:
