@@ -9,7 +9,7 @@ from scipy import stats
 
 from seminorm import FieldSmoother, Functional, Smoother
 from seminorm.fields import Roughness, Settings, Source, fit_field
-from seminorm.fields.calibration import _factor, deviation_factor
+from seminorm.fields.calibration import Repetition, _factor, deviation_factor
 from seminorm.fields.draws import Cascade, NoisyObservations
 from seminorm.kernels import Polyharmonic
 from seminorm.operators import derivatives
@@ -134,8 +134,8 @@ def test_deviations_follow_errors_on_held_out_blocks(process):
     assert 0.8 < noisy < 1.2  # nothing to judge by
     X, y, _, _, operator, alpha = process
     right = Settings(alpha=alpha, roughness=Roughness.of(operator), depth=7)
-    assert 0.8 < deviation_factor(Source.of(X, y), right) < 1.25
-    assert deviation_factor(Source.of(X[:100], y[:100]), right) == 1.0
+    assert 0.8 < deviation_factor(Source.of(X, y), Repetition(right)) < 1.25
+    assert deviation_factor(Source.of(X[:100], y[:100]), Repetition(right)) == 1.0
 
 
 def test_pickled_smoothers_keep_what_draws_need():

@@ -1,6 +1,7 @@
 """What FieldSmoother takes for observations: what can be read, with nothing twice."""
 
 from collections.abc import Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,44 @@ def axes_like(grid: Any, names: list[str] | None, d: int) -> list[Any]:
         wanted = f"{d} axes with coordinates" + (f", called {', '.join(names)}" if names else "")
         raise ValueError(f"like must have {wanted}; it has {', '.join(dims)}.")
     return order
+
+
+def covariates_of(grid: Any, names: list[str], order: list[Any]) -> list[np.ndarray]:
+    """The variables of these names of a grid of xarray, with the axes in this order."""
+    found = []
+    for name in names:
+        if name not in grid.coords and name not in getattr(grid, "data_vars", ()):
+            raise ValueError(f"like must be an xarray.Dataset with the covariate {name!r} as a variable.")
+        if set(grid[name].dims) != set(order):
+            dims = ", ".join(map(str, grid[name].dims)) or "none"
+            raise ValueError(f"like: the variable {name!r} must have the axes {', '.join(order)}, it has {dims}.")
+        found.append(np.asarray(grid[name].transpose(*order).values, dtype=float))
+    return found
+
+
+def column_numbers(columns: Sequence[int | str], names: Any, width: int) -> tuple[int, ...]:
+    """The numbers of columns of X, which has so many, given by number or name."""
+    if isinstance(columns, str) or not np.iterable(columns):
+        raise TypeError(f"null_columns must be a list of columns, got {columns!r}: put it into brackets.")
+    numbers = [_column_number(column, None if names is None else list(names), width) for column in columns]
+    if len(set(numbers)) < len(numbers):
+        raise ValueError(f"null_columns must be different columns, got {list(columns)!r}.")
+    if not 1 <= width - len(numbers) <= 4:
+        raise ValueError(
+            f"X has {width} columns, {len(numbers)} of them null_columns: one to four coordinates must be left."
+        )
+    return tuple(numbers)
+
+
+def _column_number(column: int | str, names: list[str] | None, width: int) -> int:
+    if isinstance(column, str):
+        if names is None or column not in names:
+            known = "X has no names of columns" if names is None else f"those of X are {', '.join(map(repr, names))}"
+            raise ValueError(f"null_columns names {column!r}, and {known}: give a DataFrame with it, or a number.")
+        return names.index(column)
+    if not isinstance(column, Integral) or not -width <= int(column) < width:
+        raise ValueError(f"null_columns must be names or numbers below {width}, the columns of X, got {column!r}.")
+    return int(column) % width
 
 
 def field_functionals(items: Sequence[tuple] | None, dimension: int | None) -> ObservedFunctionals | None:
@@ -132,8 +171,10 @@ def without_unused(y: Any, sample_weight: np.ndarray | None) -> Any:
     return np.where((sample_weight == 0.0).reshape(-1, *[1] * (y.ndim - 1)), 0.0, y)
 
 
-def validated(smoother: BaseEstimator, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray | None]:
-    """Arrays of an ordinary call; a memory-mapped X is checked chunk by chunk later."""
+def validated(smoother: BaseEstimator, X: Any, y: Any, covariates: int = 0) -> tuple[np.ndarray, np.ndarray | None]:
+    """Arrays of an ordinary call, X with so many columns that are no coordinates; a memory-mapped X is checked chunk by
+    chunk later.
+    """
     if isinstance(X, np.memmap):
         smoother.n_features_in_ = X.shape[1]
         return X, y
@@ -141,7 +182,7 @@ def validated(smoother: BaseEstimator, X: Any, y: Any) -> tuple[np.ndarray, np.n
         X = validate_data(smoother, X, dtype=np.float64)
     else:
         X, y = validate_data(smoother, X, y, dtype=np.float64, y_numeric=True, multi_output=True)
-    if X.shape[1] > 4:
+    if X.shape[1] > 4 and not covariates:
         raise ValueError(
             f"X has {X.shape[1]} features, and fields have one to four coordinates: use seminorm.Smoother for more."
         )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..fields.anisotropy import ANISOTROPIES, Anisotropy
 from ..fields.families import FAMILIES
 from ..fields.robust import NEEDS
 from ..fields.roughness import THIN_PLATE, Roughness
@@ -31,6 +32,33 @@ def energy_of(smoother: FieldSmoother) -> tuple[Roughness, str | None]:
     return THIN_PLATE, smoother.operator if smoother.alpha == "auto" else None
 
 
+def anisotropy_of(smoother: FieldSmoother) -> Anisotropy | str | None:
+    """What is to be chosen, or the map that is given."""
+    given = smoother.anisotropy
+    return given if given is None or isinstance(given, str) else Anisotropy(np.asarray(given, dtype=float))
+
+
+def _check_anisotropy(smoother: FieldSmoother) -> None:
+    given = smoother.anisotropy
+    if given is None:
+        return
+    if smoother.period is not None:
+        raise ValueError("give period or anisotropy, not both: axes that close up are not mapped.")
+    if isinstance(given, str):
+        if given not in ANISOTROPIES:
+            names = ", ".join(map(repr, ANISOTROPIES))
+            raise ValueError(f"anisotropy must be None, {names} or an array (d, d), got {given!r}.")
+        if smoother.alpha != "auto":
+            raise ValueError(
+                f"anisotropy={given!r} is chosen together with alpha: leave alpha out, or give an array (d, d) as "
+                f"anisotropy beside alpha={smoother.alpha!r}."
+            )
+        return
+    axes = np.asarray(given, dtype=float)
+    if axes.ndim != 2 or axes.shape[0] != axes.shape[1] or not np.isfinite(axes).all() or not np.linalg.det(axes):
+        raise ValueError(f"anisotropy must be an invertible array (d, d), got {given!r}.")
+
+
 def check_parameters(smoother: FieldSmoother) -> None:
     alpha, depth = smoother.alpha, smoother.depth
     if isinstance(alpha, str) and alpha != "auto" and alpha in _CRITERIA:
@@ -44,8 +72,6 @@ def check_parameters(smoother: FieldSmoother) -> None:
     loss_named(smoother.loss, needs=NEEDS)
     if not (smoother.null_space is None or callable(smoother.null_space)):
         raise TypeError(f"null_space must be a function of points or None, got {smoother.null_space!r}.")
-    if smoother.null_space is not None and smoother.loss != "squared":
-        raise ValueError(f"null_space goes with loss='squared', got loss={smoother.loss!r}: leave one of them out.")
     _check_operator(smoother)
     if smoother.degree not in (None, 2, 3):
         raise ValueError(f"degree must be 2 or 3, got {smoother.degree!r}.")
@@ -56,6 +82,7 @@ def check_parameters(smoother: FieldSmoother) -> None:
             raise ValueError(f'scale must be "auto" or positive, got {smoother.scale!r}.')
     elif not np.all(np.isfinite(smoother.scale)) or np.min(smoother.scale) <= 0:
         raise ValueError(f"scale must be positive, got {smoother.scale!r}.")
+    _check_anisotropy(smoother)
     for name, low in (("margin", 0), ("tol", 0), ("max_iter", 1), ("std_samples", 1)):
         value = getattr(smoother, name)
         if not (_is_number(value, low) or (name == "margin" and value is None)):

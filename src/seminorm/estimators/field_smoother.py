@@ -4,31 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 from tqdm import tqdm
 
-from ..fields.calibration import settings_again
-from ..fields.features import features_at, fit_with_features
+from ..fields.calibration import Repetition
+from ..fields.drift import FreeFeatures
+from ..fields.features import fit_with_features
 from ..fields.field import Field
 from ..fields.fit import Fit, fit_levels
-from ..fields.robust import NEEDS, fit_robust
+from ..fields.robust import NEEDS, factor_of_outliers, fit_robust
 from ..fields.settings import Settings
 from ..fields.sources import CHUNK_POINTS, Source, is_chunk
 from ..fields.tree import Tree
 from ..fields.vector_field import VectorField, field_from_content
-from ..functions.grids import regular_axes, sample_on_grid
 from ..losses import loss_named
 from ..operators import Operator
 from ..operators.operator import Multiplier
+from .field_grids import FieldGrids
 from .field_input import (
-    axes_like,
     check_readable,
+    column_numbers,
     existing,
     field_functionals,
     floats,
@@ -40,13 +39,12 @@ from .field_input import (
     without_repetitions,
     without_unused,
 )
-from .field_parameters import check_parameters, energy_of, periods_of
-from .field_uncertainty import FEW, FieldUncertainty
+from .field_parameters import anisotropy_of, check_parameters, energy_of, periods_of
 from .geography import warn_of_mixed_units
 from .observations import functional_shape
 
 
-class FieldSmoother(FieldUncertainty):
+class FieldSmoother(FieldGrids):
     """Smoothing spline in one to four dimensions by a multilevel basis: the large-scale sibling of :class:`Smoother`.
 
     Minimises alpha |f|^2 + sum_i w_i (f(x_i) - y_i)^2 + sum_i v_i |grad f(x_i) - g_i|^2, where |f|^2 is a sum of
@@ -74,8 +72,11 @@ class FieldSmoother(FieldUncertainty):
         The same as ``operator=derivatives(order)``, the single semi-norm of derivatives of order 1, 2 or 3: polynomials
         of a degree below it are free.
     null_space : callable, optional
-        Further functions that are free, an external drift: takes points (n, d) to features (n, k), or (n,) for one,
+        Further functions that are free, an external drift: takes points (n, d) to features (n, p), or (n,) for one,
         such as another fitted field. The values are then those of f plus a linear combination of the features.
+    null_columns : list of int or str, optional
+        Columns of X that are no coordinates but covariates, by number or name, and free in the same way: the values
+        are those of f, a function of the other columns, plus a linear combination of these.
     loss : {"squared", "huber", "student_t"}
         Of the values. "huber" bounds the influence of outliers, "student_t" takes it away from gross ones; both are
         minimised by reweighting, with a threshold that belongs to the median absolute residual. Gradients and
@@ -94,6 +95,11 @@ class FieldSmoother(FieldUncertainty):
         ``[360.0, None]``, a number for one coordinate. The field and its derivatives go on across the seam, and
         coordinates may be given beyond it. In one to three dimensions; periods of several axes, divided by ``scale``,
         must be equal or in the ratio of a power of two.
+    anisotropy : {"auto", "rotated"} or array (d, d), optional
+        Whether the field may be smoother in some directions than in others: "auto" chooses a factor for each axis by
+        restricted likelihood, "rotated" the directions, too; in two or three dimensions, kept if likelihood and
+        held-out blocks are both better with it. An array takes scaled coordinates to those in which the field is
+        isotropic, ``X / scale @ anisotropy``, such as the ``anisotropy_`` of another fit.
     margin : float, optional
         Width of the box beyond the data, relative to the longest side of the data. Left out, 2, in four dimensions 1.
         The box has whole cells of level 0, which are as wide as the longest side: along each axis, the data and both
@@ -124,9 +130,14 @@ class FieldSmoother(FieldUncertainty):
     scale_ : array
         What coordinates are divided by.
     operator_ : Operator
-        What alpha multiplies, in coordinates divided by ``scale``.
-    null_coef_ : array (k,)
-        Coefficients of the features of ``null_space``; ``function_`` is f without them.
+        What alpha multiplies, in coordinates divided by ``scale``, and mapped by ``anisotropy_``.
+    anisotropy_ : array (d, d)
+        The map of scaled coordinates that was taken, the identity if there is none. ``details_["anisotropy"]`` has the
+        ``directions`` and the relative ``lengths`` over which the field looks alike, the ``gain`` in minus twice the
+        log likelihood, errors on ``held_out`` blocks, and the ``reason`` if it was refused.
+    null_coef_, null_coef_std_ : arrays (p,), or (p, k) for k outputs
+        Coefficients of the features of ``null_space``, then of the ``null_columns``, and their standard deviations by
+        generalised least squares; ``function_`` is f without them.
     weights_ : array (n,)
         With a robust loss: what it multiplies the weights of the values by, small for outliers.
     details_ : dict
@@ -173,6 +184,7 @@ class FieldSmoother(FieldUncertainty):
     alpha_: float
     criterion_: str
     operator_: Operator
+    anisotropy_: np.ndarray
     null_coef_: np.ndarray
     weights_: np.ndarray
     details_: dict[str, Any]
@@ -183,7 +195,8 @@ class FieldSmoother(FieldUncertainty):
     data_bounds_: np.ndarray
     n_features_in_: int
     scale_: Any
-    _state = ("_value_name",)
+    _state = ("_value_name", "_column_numbers")
+    _column_numbers: tuple[int, ...] = ()
     _value_name: str | list[str] = "value"
 
     def __init__(
@@ -194,11 +207,13 @@ class FieldSmoother(FieldUncertainty):
         operator: Operator | str | None = "auto",
         order: int | None = None,
         null_space: Callable[[np.ndarray], np.ndarray] | None = None,
+        null_columns: Sequence[int | str] | None = None,
         loss: str = "squared",
         degree: int | None = None,
         depth: int | str = "auto",
         scale: ArrayLike | str = "auto",
         period: Any = None,
+        anisotropy: str | ArrayLike | None = None,
         margin: float | None = None,
         tol: float = 1e-4,
         max_iter: int = 1000,
@@ -209,9 +224,10 @@ class FieldSmoother(FieldUncertainty):
         callback: Callable[[Fit], object] | None = None,
     ):
         self.alpha, self.criterion, self.operator, self.order = alpha, criterion, operator, order
-        self.null_space, self.loss, self.degree, self.depth = null_space, loss, degree, depth
+        self.null_space, self.null_columns = null_space, null_columns
+        self.loss, self.degree, self.depth = loss, degree, depth
         self.scale, self.margin, self.tol, self.max_iter, self.memory_limit = scale, margin, tol, max_iter, memory_limit
-        self.period = period
+        self.period, self.anisotropy = period, anisotropy
         self.std_samples, self.calibrated = std_samples, calibrated
         self.verbose, self.callback = verbose, callback
 
@@ -273,106 +289,22 @@ class FieldSmoother(FieldUncertainty):
             warn_of_mixed_units(self.data_bounds_)
         return self
 
-    def grid(
-        self,
-        spacing: ArrayLike | None = None,
-        *,
-        bounds: ArrayLike | None = None,
-        names: Sequence[str] | None = None,
-        value_name: str | Sequence[str] | None = None,
-        std: bool = False,
-    ) -> Any:
-        """Values on a regular grid, as an ``xarray.DataArray`` if xarray is installed, else a tuple of axes and the
-        array.
-
-        Parameters
-        ----------
-        spacing : float or array (d,), optional
-            Distance of the grid points; left out, 100 points along the longest side, and the same distance along the
-            others, both in coordinates divided by ``scale``.
-        bounds : array (2, d), optional
-            The lower and the upper corner; left out, the extent of the data.
-        names, value_name : list of str, str, optional
-            Of the axes and of the values, a list for several outputs; left out, those of the columns of X and of y, if
-            they had any.
-        std : bool
-            Add the standard deviation of the field as ``value_name + "_std"``: then the grid is an ``xarray.Dataset``,
-            or the tuple has another array.
-
-        Returns
-        -------
-        xarray.DataArray, xarray.Dataset or tuple
-            Several outputs are the variables of a Dataset.
-        """
-        check_is_fitted(self)
-        values = self._names_of_values(value_name)
-        names = self._axis_names() if names is None else names
-        bounds = self.data_bounds_ if bounds is None else bounds
-        axes = regular_axes(bounds, self.function_.dimension, spacing, self.function_.tree.box.scale)
-        functions: dict[Any, Callable[[np.ndarray], np.ndarray]] = {values: self._mean}
-        if std:
-            deviations = f"{values}_std" if isinstance(values, str) else tuple(f"{name}_std" for name in values)
-            functions[deviations] = partial(self._std, exact=prod(map(len, axes)) <= FEW)
-        return sample_on_grid(functions, axes, names)
-
-    def predict_grid(self, like: Any) -> Any:
-        """Values on the grid of an ``xarray.DataArray`` or ``Dataset``.
-
-        Parameters
-        ----------
-        like : xarray.DataArray or xarray.Dataset
-            Its axes are recognised by the names of the columns of X; where these had none, or others, they stand in the
-            order of the coordinates.
-
-        Returns
-        -------
-        xarray.DataArray
-            With the axes of ``like``; a Dataset for several outputs.
-        """
-        check_is_fitted(self)
-        order = axes_like(like, self._axis_names(), self.function_.dimension)
-        axes = [np.asarray(like[name].values, dtype=float) for name in order]
-        values = sample_on_grid({self._names_of_values(): self._mean}, axes, order).transpose(*like.dims)
-        return values.assign_coords({name: like[name] for name in order})
-
-    def _axis_names(self) -> list[str] | None:
-        """The names of the columns of X, if it had any that an axis can have."""
-        names = [str(name) for name in getattr(self, "feature_names_in_", ())]
-        values = self._names_of_values()
-        return names if names and not {*names} & {*([values] if isinstance(values, str) else values)} else None
-
-    def _names_of_values(self, given: str | Sequence[str] | None = None) -> str | tuple[str, ...]:
-        """The name of the values, or a tuple of names for several outputs."""
-        names = self._value_name if given is None else given
-        if not isinstance(self.function_, VectorField):
-            if not isinstance(names, str):
-                raise ValueError(f"value_name must be a string for one output, got {names!r}.")
-            return names
-        k = len(self.function_.components)
-        if given is None and isinstance(names, str):
-            return tuple(f"{names}{number}" for number in range(k))
-        if isinstance(names, str) or len(set(names)) < k or len(names) != k:
-            raise ValueError(f"value_name must be {k} different names, one for each output, got {names!r}.")
-        return tuple(names)
-
-    def predict_gradient(self, X: Any, return_std: bool = False) -> Any:
-        """Gradients at X (n, d), or (n, k, d) for k outputs; with ``return_std`` also the standard deviations of their
-        components.
-        """
-        if self.null_space is not None:
-            raise ValueError(
-                "null_space tells no gradients of its features: use function_.gradient for those of f alone."
-            )
-        return super().predict_gradient(X, return_std)
-
     def _mean(self, X: np.ndarray) -> np.ndarray:
-        values = self.function_(X)
-        return values if self.null_space is None else values + features_at(self.null_space, X) @ self.null_coef_
+        if not self._features:
+            return self.function_(X)
+        coordinates, features = self._features.split(X)
+        return self.function_(coordinates) + features @ self.null_coef_
 
-    def _is_to_be_calibrated(self) -> bool:
-        """Whether deviations can be judged by fits of blocks that repeat this fit."""
-        plain = self.loss == "squared" and self.null_space is None
-        return plain and self.calibrated and self.alpha == "auto"
+    @property
+    def _features(self) -> FreeFeatures:  # type: ignore[override]
+        return FreeFeatures(self.null_space, self._column_numbers)
+
+    def _repetition_of(self, fit: Fit, settings: Settings) -> Repetition | None:
+        """How fits of blocks repeat this one, if deviations are to be judged by them."""
+        if not (self.calibrated and self.alpha == "auto"):
+            return None
+        least = 0.0 if fit.factors is None else factor_of_outliers(loss_named(self.loss, needs=NEEDS))
+        return Repetition.of(fit, settings, least)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -404,8 +336,7 @@ class FieldSmoother(FieldUncertainty):
     def _restore(self, fitted: dict[str, Any]) -> None:
         field = field_from_content(fitted.pop("function_"))
         super()._restore(
-            fitted
-            | {"function_": field, "_posterior": None, "_drawn": None, "_fit_settings": None, "_saved_factor": 1.0}
+            fitted | {"function_": field, "_posterior": None, "_drawn": None, "_repetition": None, "_saved_factor": 1.0}
         )
 
     def _settings(self, X: Any) -> Settings:
@@ -421,6 +352,7 @@ class FieldSmoother(FieldUncertainty):
             degree=max(2, roughness.order) if self.degree is None else self.degree,
             depth=None if self.depth == "auto" else int(self.depth),
             scale=self.scale_,
+            anisotropy=anisotropy_of(self),
             margin=self.margin,
             period=periods,
             tol=self.tol,
@@ -429,11 +361,11 @@ class FieldSmoother(FieldUncertainty):
         )
 
     def _levels(self, source: Source, settings: Settings, begin: Callable[[Tree], object]) -> Iterator[Fit]:
-        if self.null_space is not None:
-            return fit_with_features(source, settings, self.null_space, begin)
-        if self.loss == "squared":
-            return fit_levels(source, settings, begin)
-        return fit_robust(source, settings, loss_named(self.loss, needs=NEEDS), begin)
+        has_features = bool(self._features)
+        if self.loss != "squared":
+            loss = loss_named(self.loss, needs=NEEDS)
+            return fit_robust(source, settings, loss, begin, has_features=has_features)
+        return fit_with_features(source, settings, begin) if has_features else fit_levels(source, settings, begin)
 
     def _source(self, X, y, sample_weight, gradients, gradient_weight, functionals) -> Source:
         if X is None and functionals is not None:
@@ -444,10 +376,15 @@ class FieldSmoother(FieldUncertainty):
             source = Source(lambda: ())
         else:
             source = self._points_source(X, y, sample_weight, gradients, gradient_weight)
+        if self.null_columns is not None:
+            names = getattr(self, "feature_names_in_", None)
+            self._column_numbers = column_numbers(self.null_columns, names, source.width)
+        source = source.with_features(self._features.split) if self._features else source
         return source.with_functionals(field_functionals(functionals, getattr(self, "n_features_in_", None)))
 
     def _points_source(self, X, y, sample_weight, gradients, gradient_weight) -> Source:
         check_readable(X)
+        self._column_numbers = ()
         self.__dict__.pop("n_features_in_", None)  # of other data
         chunked = callable(X) or isinstance(X, Source) or hasattr(X, "dask")
         if not chunked and not (isinstance(X, (list, tuple)) and len(X) and is_chunk(X[0])):
@@ -457,7 +394,7 @@ class FieldSmoother(FieldUncertainty):
                     "give at least one of them."
                 )
             sample_weight, gradients, gradient_weight = map(floats, (sample_weight, gradients, gradient_weight))
-            X, y = validated(self, X, without_unused(y, sample_weight))
+            X, y = validated(self, X, without_unused(y, sample_weight), len(self.null_columns or ()))
             if gradients is None and not isinstance(X, np.memmap) and self.loss == "squared":
                 X, y, sample_weight = without_repetitions(X, y, sample_weight)
         elif y is not None and not hasattr(X, "dask"):
@@ -479,19 +416,20 @@ class FieldSmoother(FieldUncertainty):
             alpha_path_=_path(fit),
             operator_=Multiplier(fit.field.roughness.factors),
             criterion_=fit.criterion,
-            details_={} if fit.choice is None else fit.choice.details,
+            details_=_details(fit),
+            anisotropy_=np.eye(fit.field.dimension) if fit.field.tree.box.axes is None else fit.field.tree.box.axes,
             complete_=fit.final,
             n_iter_=max(fit.outcome.n_iter, 1),
             residual_=fit.outcome.residual,
-            n_features_in_=fit.field.dimension,
+            n_features_in_=fit.field.dimension + len(self._column_numbers),
             data_bounds_=fit.bounds,
             _posterior=posterior,
             _drawn=None,
-            _fit_settings=settings_again(fit, settings) if self._is_to_be_calibrated() else None,
+            _repetition=self._repetition_of(fit, settings),
             _saved_factor=None,
         )
-        if fit.null_coef is not None:
-            self.null_coef_ = fit.null_coef
+        if fit.drift is not None:
+            self.null_coef_ = fit.drift.given_coef
         if fit.factors is not None:
             self.weights_ = fit.factors
 
@@ -500,6 +438,13 @@ def _describe(bar: tqdm, tree: Tree) -> None:
     """Name the level at work on a progress bar."""
     size = f"{tree.size:,}".replace(",", " ")
     bar.set_description(f"depth {tree.depth}, {size} coefficients")
+
+
+def _details(fit: Fit) -> dict[str, Any]:
+    """How the energy and the map of the coordinates were chosen."""
+    details = {} if fit.choice is None else fit.choice.details
+    stretched = {} if fit.anisotropy is None else fit.anisotropy.details
+    return details | ({"anisotropy": stretched} if stretched else {})
 
 
 def _path(fit: Fit) -> dict[str, np.ndarray]:

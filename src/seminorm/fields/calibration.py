@@ -4,15 +4,18 @@ The prior of a semi-norm is the same everywhere, and the data may be rougher in 
 tails that are heavier than those of a normal distribution. Then the posterior is too narrow or too wide.
 """
 
-from dataclasses import replace
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy import optimize, special
 
+from .features import fit_with_features
 from .fit import Fit, fit_levels
-from .posterior import Posterior
 from .settings import Settings
-from .sources import Source, block_numbers, values_of
+from .sources import Observations, Source, block_numbers, take, weights_of
 from .summary import Summary
 
 _POINTS, _DRAWS = 2**17, 24  # at most; of the posterior of the part that is fitted
@@ -25,48 +28,98 @@ _TINY = np.finfo(float).tiny
 _TOL = 0.1  # of the tolerance
 
 
-def settings_again(fit: Fit, given: Settings) -> Settings:
-    """Settings that repeat a fit with other observations: those given, with what was chosen."""
-    choice = fit.choice if fit.criterion == "reml" else None
-    chosen = replace(given, alpha=fit.alpha, roughness=fit.field.roughness, family=None, choice=choice)
-    return replace(chosen, criterion="auto", tol=_TOL * given.tol)
+@dataclass(frozen=True)
+class Repetition:
+    """How a fit is repeated with other observations: settings with what was chosen. With a robust loss also the
+    ``factors`` (n,) that it gave to the weights, the ``least`` of them that noise explains, and the ``scale`` of noise.
+    """
+
+    settings: Settings
+    factors: np.ndarray | None = None
+    least: float = 0.0
+    scale: float | None = None
+
+    @classmethod
+    def of(cls, fit: Fit, given: Settings, least: float = 0.0) -> Repetition:
+        """That of a fit with given settings."""
+        choice = fit.choice if fit.criterion == "reml" else None
+        chosen = replace(
+            given, alpha=fit.alpha, roughness=fit.field.roughness, family=None, choice=choice, anisotropy=fit.anisotropy
+        )
+        return cls(replace(chosen, criterion="auto", tol=_TOL * given.tol), fit.factors, least, fit.scale)
 
 
-def deviation_factor(source: Source, settings: Settings, draws: int = 64) -> float:
+class _Sample(NamedTuple):
+    """Values of positive weight with features and robust factors, and which ones are held out; values that noise does
+    not explain are not.
+    """
+
+    chunk: Observations
+    factor: np.ndarray
+    out: np.ndarray
+    place: np.ndarray  #: numbers of the blocks that are held out
+
+
+def deviation_factor(source: Source, repetition: Repetition, draws: int = 64) -> float:
     """What the posterior deviations of f are multiplied by so that bands of 95 % cover as many values of held-out
     blocks, noise included; nearer to 1 the less these tell.
 
-    ``settings`` have the roughness and alpha of the fit, and deviations come from so many ``draws``. It is 1 where
-    there is too little to judge by, and beside gradients or other functionals.
+    The repetition has the roughness and alpha of the fit, and deviations come from so many ``draws``. It is 1 where
+    there is too little to judge by, and beside gradients or other functionals. With a robust loss the source has the
+    weights that it gave, and outliers are not among the values to cover.
     """
-    summary = Summary(_POINTS)
+    sample = _sample(source, repetition)
+    if sample is None or len(sample.place) < _LEAST or sample.place.max() + 1 < _BLOCKS:
+        return 1.0
+    error, variance, noise = (part.T.reshape(-1) for part in _held_out(sample, repetition))  # outputs one by one
+    return _factor(error, variance, noise, np.tile(sample.place, len(error) // len(sample.place)), draws)
+
+
+def _sample(source: Source, repetition: Repetition) -> _Sample | None:
+    """Of the observations, unless they are no values, or all the same."""
+    summary, first = Summary(_POINTS), 0
     for number, chunk in enumerate(source):
         if chunk.gradients is not None:
-            return 1.0
+            return None
+        if repetition.factors is not None:  # travels with the features
+            own = repetition.factors[first : first + len(chunk.X)]
+            features = own[:, None] if chunk.features is None else np.column_stack([chunk.features, own])
+            chunk = chunk._replace(sample_weight=weights_of(chunk)[0] / own, features=features)
         summary.add(chunk, number * 2**32)
-    values = values_of(summary.sample(_POINTS), 1.0) if source.functionals is None and summary.n_sample else None
-    if values is None or not np.ptp(values[0], axis=0).any():
-        return 1.0
-    X, y, w = values
-    block = block_numbers((X - X.min(axis=0)) / settings.scale, _ACROSS)
+        first += len(chunk.X)
+    if source.functionals is not None or not summary.n_sample:
+        return None
+    chunk = summary.sample(_POINTS)
+    chunk = take(chunk, weights_of(chunk)[0] > 0)
+    if chunk.y is None or not len(chunk.X) or not np.ptp(chunk.y, axis=0).any():
+        return None
+    factor = np.ones(len(chunk.X))
+    if repetition.factors is not None:
+        assert chunk.features is not None
+        factor = chunk.features[:, -1]
+        chunk = chunk._replace(features=chunk.features[:, :-1] if chunk.features.shape[1] > 1 else None)
+    block = block_numbers((chunk.X - chunk.X.min(axis=0)) / repetition.settings.scale, _ACROSS)
     out = block % np.uint64(_SHARE) == 0
-    _, place = np.unique(block[out], return_inverse=True)
-    if len(place) < _LEAST or place.max() + 1 < _BLOCKS:
-        return 1.0
-    error, variance, noise = _held_out(X, y, w, out, settings)
-    error, variance, noise = (part.T.reshape(-1) for part in (error, variance, noise))  # outputs one by one
-    return _factor(error, variance, noise, np.tile(place, len(error) // len(place)), draws)
+    judged = out & (factor >= repetition.least)
+    return _Sample(chunk, np.where(out, 0.0, factor), judged, np.unique(block[judged], return_inverse=True)[1])
 
 
-def _held_out(
-    X: np.ndarray, y: np.ndarray, w: np.ndarray, out: np.ndarray, settings: Settings
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Errors at the points that are left out, the variances of f there, and those of the noise."""
-    *_, fit = fit_levels(Source.of(X[~out], y[~out], w[~out]), settings)
-    posterior: Posterior = fit.posterior()
-    variance = np.mean([field(X[out]) ** 2 for field in posterior.unit_samples(_DRAWS)], axis=0)
-    noise = posterior.of_outputs(1.0 / w[out])
-    return y[out] - fit.field(X[out]), posterior.of_outputs(variance), noise
+def _held_out(sample: _Sample, repetition: Repetition) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Errors at the values that are held out, the variances of f there, and those of the noise."""
+    chunk, out = sample.chunk, sample.out
+    fitted = sample.factor > 0.0
+    training = take(chunk._replace(sample_weight=weights_of(chunk)[0] * sample.factor), fitted)
+    levels = fit_levels if chunk.features is None else fit_with_features
+    *_, fit = levels(Source(lambda: [training]), repetition.settings)
+    posterior = replace(fit, scale=repetition.scale).posterior()
+    test = take(chunk, out)
+    assert test.y is not None
+    variance = np.mean([field(test.X) ** 2 for field in posterior.unit_samples(_DRAWS)], axis=0)
+    error = test.y - fit.field(test.X)
+    if fit.drift is not None and test.features is not None:
+        error = error - test.features @ fit.drift.given_coef
+        variance = variance + fit.drift.variance(test.X, test.features)
+    return error, posterior.of_outputs(variance), posterior.of_outputs(1.0 / weights_of(test)[0])
 
 
 def _factor(error: np.ndarray, variance: np.ndarray, noise: np.ndarray, place: np.ndarray, draws: int) -> float:

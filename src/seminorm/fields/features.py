@@ -1,57 +1,33 @@
-"""Features that are free beside the polynomials: a field plus a linear combination of given functions.
+"""Fields with features that are free beside the polynomials: a field plus a linear combination of given functions.
 
 For a given alpha the field is linear in the values, f = H y, and the coefficients of the features P are those of
 generalised least squares, (P' W (1 - H) P)^-1 P' W (1 - H) y: one more field for each feature, on the same cells.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
+from .choices import CLOSE
+from .drift import Drift
 from .field import Field
 from .fit import Fit, fit_levels
 from .settings import Settings
 from .sources import Observations, Source, weights_of
 from .system import System, collapse
 from .tree import Tree
-from .vector_field import field_of
+from .vector_field import field_of, scaled
 
 _ROUNDS = 3  # choices of alpha
 _SAME = 0.2  # change of log alpha
 _FREE_ALREADY = 1e-6  # share of a feature that is left when a field was taken off
 
 
-@dataclass(frozen=True)
-class _Features:
-    """The features with their means taken off, in units of their deviations."""
-
-    call: Callable[[np.ndarray], np.ndarray]
-    mean: np.ndarray
-    deviation: np.ndarray
-
-    def __call__(self, X: np.ndarray) -> np.ndarray:
-        return (features_at(self.call, X) - self.mean) / self.deviation
-
-
-def features_at(features: Callable[[np.ndarray], np.ndarray], X: np.ndarray) -> np.ndarray:
-    """Features (n, k) at points, checked; a feature alone may have shape (n,)."""
-    P = np.asarray(features(X), dtype=float)
-    P = P[:, None] if P.ndim == 1 else P
-    if P.ndim != 2 or len(P) != len(X) or not P.shape[1]:
-        raise ValueError(f"null_space must give one row of features for each of {len(X)} points, got shape {P.shape}.")
-    if not np.isfinite(P).all():
-        count = np.count_nonzero(~np.isfinite(P).all(axis=1))
-        raise ValueError(f"null_space gives NaN or infinity at {count} of {len(X)} points: leave these points out.")
-    return P
-
-
 def fit_with_features(
-    source: Source,
-    settings: Settings,
-    features: Callable[[np.ndarray], np.ndarray],
-    begin: Callable[[Tree], object] = lambda tree: None,
+    source: Source, settings: Settings, begin: Callable[[Tree], object] = lambda tree: None
 ) -> Iterator[Fit]:
     """Fit the levels of a field, and the coefficients of features beside it.
 
@@ -61,16 +37,14 @@ def fit_with_features(
     Parameters
     ----------
     source, settings : Source, Settings
-        Values, without gradients and functionals, and how to fit them.
-    features : callable
-        Takes points (n, d) to features (n, k).
+        Values and features, without gradients and functionals, and how to fit them.
     begin : callable, optional
         Called with the tree of a level before the level is fitted.
 
     Yields
     ------
     Fit
-        The last one has ``null_coef``.
+        With a ``drift``; that of the last one knows how uncertain the coefficients are.
 
     See Also
     --------
@@ -80,111 +54,149 @@ def fit_with_features(
     --------
     >>> import numpy as np
     >>> from seminorm.fields import Settings, Source
+    >>> from seminorm.fields.drift import FreeFeatures
     >>> from seminorm.fields.features import fit_with_features
     >>> X = np.linspace(0.0, 1.0, 200)[:, None]
     >>> step = lambda X: (X[:, 0] > 0.5).astype(float)
-    >>> *_, fit = fit_with_features(Source.of(X, X[:, 0] + 3 * step(X)), Settings(alpha=1.0, depth=3), step)
-    >>> fit.null_coef.round(3)
+    >>> source = Source.of(X, X[:, 0] + 3 * step(X)).with_features(FreeFeatures(step).split)
+    >>> *_, fit = fit_with_features(source, Settings(alpha=1.0, depth=3))
+    >>> fit.drift.given_coef.round(3)
     array([3.])
     """
-    scaled = _Features(features, *_moments(source, features))
-    coef = _first(source, scaled)
+    centered = settings.family is not None or settings.roughness.lowest > 0
+    drift = _first(source, *_moments(source, centered))
     before = np.nan
     for number in range(_ROUNDS if settings.chosen else 1):
-        rest = _mapped(source, partial(_without, scaled, coef))
+        rest = source.mapped(partial(_without, drift))
         for fit in fit_levels(rest, settings, begin):
-            yield replace(_in_units(fit, scaled, coef), final=False)
-        fit, step = _by_least_squares(fit, rest, settings, scaled)
-        coef = coef + step
+            yield replace(fit, field=drift.without_constant(fit.field), drift=drift, source=source, final=False)
+        fit = with_coefficients(replace(fit, drift=drift), source, settings)
+        assert fit.drift is not None
+        drift, settings = fit.drift, replace(settings, anisotropy=fit.anisotropy)
         if abs(np.log(fit.alpha / before)) < _SAME or number == _ROUNDS - 1:
             break
         before = fit.alpha
-    yield replace(_in_units(fit, scaled, coef), final=True)
+    yield replace(fit, final=True)
 
 
-def _in_units(fit: Fit, features: _Features, coef: np.ndarray) -> Fit:
-    """The fit beside the features as they were given."""
-    coef, field = coef / features.deviation, fit.field
-    offset = float(field.offset - features.mean @ coef)
-    return replace(fit, field=Field(field.tree, field.coef, field.roughness, offset), null_coef=coef)
-
-
-def _mapped(source: Source, change: Callable[[Observations], np.ndarray]) -> Source:
-    """The observations with other values."""
-    return Source(lambda: (chunk._replace(y=change(chunk)) for chunk in source))
-
-
-def _without(features: _Features, coef: np.ndarray, chunk: Observations) -> np.ndarray:
-    return np.asarray(chunk.y) - features(chunk.X) @ coef
-
-
-def _one(features: _Features, j: int, chunk: Observations) -> np.ndarray:
-    return features(chunk.X)[:, j]
-
-
-def _moments(source: Source, features: Callable) -> tuple[np.ndarray, np.ndarray]:
-    """Weighted means and deviations of the features, (k,) each."""
-    if source.functionals is not None:
-        raise ValueError("null_space goes with values, not with functionals: leave one of them out.")
-    total, first, second = 0.0, np.zeros(1), np.zeros(1)
-    for chunk in source:
-        if chunk.y is None or chunk.gradients is not None:
-            raise ValueError("null_space goes with values, not with gradients: leave one of them out.")
-        if chunk.y.ndim > 1:
-            raise ValueError(f"null_space goes with one output, and y has {chunk.y.shape[1]}: fit them one by one.")
-        P, w = features_at(features, chunk.X), weights_of(chunk)[0]
-        total, first, second = total + w.sum(), first + w @ P, second + w @ P**2
-    mean = first / max(total, np.finfo(float).tiny)
-    deviation = np.sqrt(np.maximum(second / max(total, np.finfo(float).tiny) - mean**2, 0.0))
-    constant = np.flatnonzero(deviation <= 1e-12 * np.maximum(np.abs(mean), 1e-300))
-    if len(constant):
-        raise ValueError(f"null_space: feature {constant[0]} is constant at the points: leave it out.")
-    return mean, deviation
-
-
-def _first(source: Source, features: _Features) -> np.ndarray:
-    """Coefficients of least squares beside a linear function."""
-    normal, right = np.zeros((1, 1)), np.zeros(1)
-    low = next(iter(source)).X.mean(axis=0)
-    for chunk in source:
-        assert chunk.y is not None
-        w, P = weights_of(chunk)[0], features(chunk.X)
-        columns = np.column_stack([np.ones(len(P)), chunk.X - low, P])
-        normal, right = normal + (columns.T * w) @ columns, right + (columns.T * w) @ np.where(w > 0, chunk.y, 0.0)
-    unit = np.sqrt(np.diag(normal)) + np.finfo(float).tiny
-    solution = np.linalg.lstsq(normal / np.outer(unit, unit), right / unit, rcond=1e-12)[0] / unit
-    return solution[-len(features.mean) :]
-
-
-def _by_least_squares(fit: Fit, rest: Source, settings: Settings, features: _Features) -> tuple[Fit, np.ndarray]:
-    """The step of the coefficients, and the field without it, for the alpha and the cells of a fit."""
+def with_coefficients(fit: Fit, source: Source, settings: Settings) -> Fit:
+    """The field and the coefficients for the alpha and the cells of a fit with a drift, from where it stands, which may
+    have been fitted to other values or weights.
+    """
+    drift, units = fit.drift, fit.units
+    assert drift is not None
     tree, roughness = fit.field.tree, fit.field.roughness
-    own = []
-    for j in range(len(features.mean)):
-        source = _mapped(rest, partial(_one, features, j))
-        system = source.accumulate(partial(System, tree, roughness, 0.0, 0)).close()
-        x = np.zeros_like(fit.x)
-        system.solve(fit.alpha, x, tol=settings.tol, max_iter=settings.max_iter)
-        own.append((x, Field(tree, collapse(tree, x), roughness)))
-    k = len(own)
-    normal, whole, right = np.zeros((k, k)), np.zeros(k), np.zeros(k)
-    for chunk in rest:
-        w, P = weights_of(chunk)[0], features(chunk.X)
-        left = P - np.stack([field(chunk.X) for _, field in own], axis=1)
+    options = {"tol": settings.tol * (CLOSE if fit.criterion == "reml" else 1.0), "max_iter": settings.max_iter}
+    start = field_of(tree, collapse(tree, fit.x), roughness, fit.system.mean)
+    start = start if units is None else scaled(start, units)
+    own, fields = _fields_of_features(fit, source, drift, options)
+    normal, right, freedom = _normal_equations(source, drift, fields, start)
+    covariance = np.linalg.inv(normal)
+    covariance = 0.5 * (covariance + covariance.T)
+    step = covariance @ right
+    drift = replace(
+        drift,
+        coef=drift.coef + step,
+        fields=fields,
+        solutions=own,
+        covariance=covariance,
+        freedom=float(np.sum(covariance * freedom)),
+    )
+    in_units = step if units is None else step / units
+    x = fit.x - np.tensordot(in_units, own, axes=(0, 0))
+    rest = source.mapped(partial(_without, drift))
+    rest = rest if units is None else rest.in_units(units)
+    system = rest.accumulate(partial(System, tree, roughness, fit.system.mean, 0)).close()
+    outcome = system.solve_all(fit.alpha, x, **options)
+    field = field_of(tree, collapse(tree, x), roughness, fit.system.mean)
+    field = drift.without_constant(field if units is None else scaled(field, units))
+    kept = source if units is None else source.in_units(units)
+    return replace(fit, field=field, system=system, source=kept, x=x, outcome=outcome, drift=drift)
+
+
+def _fields_of_features(fit: Fit, source: Source, drift: Drift, options: dict) -> tuple[np.ndarray, list[Field]]:
+    """Coefficients (p, blocks, functions) of the fields that are fitted to the features, and these fields."""
+    tree, roughness, p = fit.field.tree, fit.field.roughness, len(drift.mean)
+    make = partial(System, tree, roughness, np.zeros(p), 0)
+    system = source.mapped(partial(_features_as_values, drift)).accumulate(make).close()
+    own = np.zeros((p, *tree.active.shape))
+    if len(drift.fields) == p and drift.fields[0].tree is tree:
+        own = drift.solutions.copy()
+    system.solve_all(fit.alpha, own, **options)
+    return own, [Field(tree, collapse(tree, x), roughness) for x in own]
+
+
+def _normal_equations(
+    source: Source, drift: Drift, fields: list[Field], start: Callable
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """P' W (1 - H) P, P' W (y - f) for the field f as it stands, and P' (1 - H)' W (1 - H) P."""
+    p = len(drift.mean)
+    normal, freedom, whole, right = np.zeros((p, p)), np.zeros((p, p)), np.zeros(p), np.zeros(drift.coef.shape)
+    own = replace(drift, fields=fields)
+    for chunk in source:
+        w, P = weights_of(chunk)[0], drift.scaled(_features_of(chunk))
+        left, y = own.excess(chunk.X, _features_of(chunk)), _without(drift, chunk).y
         normal, whole = normal + (P.T * w) @ left, whole + w @ P**2
-        right += (P.T * w) @ np.where(w > 0, chunk.y - fit.field(chunk.X), 0.0)
+        freedom += (left.T * w) @ left
+        residuals = y - start(chunk.X)
+        right += (P.T * w) @ np.where((w > 0).reshape(-1, *[1] * (residuals.ndim - 1)), residuals, 0.0)
     normal = 0.5 * (normal + normal.T)
     sizes, vectors = np.linalg.eigh(normal / np.sqrt(np.outer(whole, whole)))
     if sizes[0] < _FREE_ALREADY:
         j = int(np.abs(vectors[:, 0]).argmax())
         raise ValueError(
-            f"null_space: feature {j} depends on the others or on what is free already, such as the polynomials that "
-            "are not penalised: leave it out."
+            f"null_space or null_columns: feature {j} depends on the others or on what is free already, such as the "
+            "polynomials that are not penalised: leave it out."
         )
-    step = np.linalg.solve(normal, right)
-    x = fit.x - sum(b * x for b, (x, _) in zip(step, own, strict=True))
-    final = _mapped(rest, partial(_without, features, step))
-    system = final.accumulate(partial(System, tree, roughness, fit.field.offset, 0)).close()
-    outcome = system.solve(fit.alpha, x, tol=settings.tol, max_iter=settings.max_iter)
-    field = field_of(tree, collapse(tree, x), roughness, fit.field.offset)
-    return replace(fit, field=field, system=system, x=x, outcome=outcome), step
+    return normal, right, freedom
+
+
+def _features_of(chunk: Observations) -> np.ndarray:
+    assert chunk.features is not None
+    return chunk.features
+
+
+def _without(drift: Drift, chunk: Observations) -> Observations:
+    """The values without the features."""
+    assert chunk.y is not None
+    return chunk._replace(y=chunk.y - drift.scaled(_features_of(chunk)) @ drift.coef)
+
+
+def _features_as_values(drift: Drift, chunk: Observations) -> Observations:
+    return chunk._replace(y=drift.scaled(_features_of(chunk)))
+
+
+def _moments(source: Source, centered: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Weighted means and deviations of the features, (p,) each; what is not centred has the mean 0."""
+    if source.functionals is not None:
+        raise ValueError("null_space and null_columns go with values, not with functionals: leave one of them out.")
+    total, first, second = 0.0, np.zeros(1), np.zeros(1)
+    for chunk in source:
+        if chunk.y is None or chunk.gradients is not None:
+            raise ValueError("null_space and null_columns go with values, not with gradients: leave one of them out.")
+        P, w = _features_of(chunk), weights_of(chunk)[0]
+        total, first, second = total + w.sum(), first + w @ P, second + w @ P**2
+    mean = first / max(total, np.finfo(float).tiny)
+    deviation = np.sqrt(np.maximum(second / max(total, np.finfo(float).tiny) - mean**2, 0.0))
+    constant = np.flatnonzero(deviation <= 1e-12 * np.maximum(np.abs(mean), 1e-300))
+    if len(constant):
+        raise ValueError(f"null_space or null_columns: feature {constant[0]} is constant at the points: leave it out.")
+    return (mean if centered else np.zeros_like(mean)), deviation
+
+
+def _first(source: Source, mean: np.ndarray, deviation: np.ndarray) -> Drift:
+    """Coefficients of least squares beside a linear function."""
+    drift = Drift(mean, deviation, np.zeros(len(mean)))
+    normal: Any = 0.0
+    right: Any = 0.0
+    low = next(iter(source)).X.mean(axis=0)
+    for chunk in source:
+        assert chunk.y is not None
+        w, P = weights_of(chunk)[0], drift.scaled(_features_of(chunk))
+        columns = np.column_stack([np.ones(len(P)), chunk.X - low, P])
+        y = np.where((w > 0).reshape(-1, *[1] * (chunk.y.ndim - 1)), chunk.y, 0.0)
+        normal, right = normal + (columns.T * w) @ columns, right + (columns.T * w) @ y
+    unit = np.sqrt(np.diag(normal)) + np.finfo(float).tiny
+    scaled_right = (right.T / unit).T
+    solution = (np.linalg.lstsq(normal / np.outer(unit, unit), scaled_right, rcond=1e-12)[0].T / unit).T
+    return replace(drift, coef=solution[-len(mean) :])

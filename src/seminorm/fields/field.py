@@ -92,8 +92,7 @@ class Field(StoredFunction):
     @property
     def bounds(self) -> np.ndarray:
         """Lower and upper corner of the box (2, d)."""
-        box = self.tree.box
-        return np.stack([box.low, box.low + box.cells * box.spacing * box.scale])
+        return self.tree.box.bounds
 
     def jet(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Values (n,) and gradients (n, d) at X, together."""
@@ -114,7 +113,7 @@ class Field(StoredFunction):
             shift = (points[beyond] - inside[beyond]) * tree.box.spacing
             out[beyond, 0] += (out[beyond, 1:] * shift).sum(axis=1)
             values[part] = out[:, 0] + self.offset
-            gradients[part] = out[:, 1:] / tree.box.scale
+            gradients[part] = tree.box.gradients(out[:, 1:])
         return values, gradients
 
     def seminorm(self) -> float:
@@ -167,15 +166,16 @@ class Field(StoredFunction):
         for begin in range(0, len(X), _CHUNK_POINTS):
             points = self.tree.box.coordinates(X[begin : begin + _CHUNK_POINTS])
             distinct[begin : begin + _CHUNK_POINTS] = self._continued(points, columns)
+        box = self.tree.box
         if times < 2:
-            return distinct[:, 0] if times == 0 else distinct
+            return distinct[:, 0] if times == 0 else box.gradients(distinct)
         result = np.empty((len(X), d, d))
         for column, (i, j) in enumerate(columns):
             result[:, i, j] = result[:, j, i] = distinct[:, column]
-        return result
+        return box.hessians(result)
 
     def _continued(self, points: np.ndarray, columns: Sequence[tuple[int, ...]]) -> np.ndarray:
-        """Derivatives inside the box, and of the continuation outside."""
+        """Derivatives by scaled coordinates inside the box, and of the continuation outside."""
         inside = np.clip(points, 0.0, self.tree.box.cells)
         beyond = points - inside
         outside = np.flatnonzero(beyond.any(axis=1))
@@ -183,7 +183,7 @@ class Field(StoredFunction):
         times = len(columns[0])
         if len(outside) and times == 0 and self.roughness.lowest > 1:
             slopes = self.derivatives(inside[outside], [(a,) for a in range(points.shape[1])])
-            values[outside, 0] += (slopes * beyond[outside] * self.tree.box.spacing * self.tree.box.scale).sum(axis=1)
+            values[outside, 0] += (slopes * beyond[outside] * self.tree.box.spacing).sum(axis=1)
         elif len(outside) and (times == 2 or (times == 1 and self.roughness.lowest <= 1)):
             values[outside] = 0.0
         if times == 0:
@@ -191,7 +191,9 @@ class Field(StoredFunction):
         return values
 
     def derivatives(self, points: np.ndarray, columns: Sequence[tuple[int, ...]]) -> np.ndarray:
-        """Derivatives, without the offset, at points in cells of level 0 of the box; a column is a tuple of axes."""
+        """Derivatives by scaled coordinates of the grid, without the offset, at points in cells of level 0 of the box.
+        A column is a tuple of axes.
+        """
         tree, d = self.tree, self.dimension
         orders = np.array([[column.count(a) for a in range(d)] for column in columns], dtype=np.int64)
         block, cell = tree.locate(points)
@@ -200,7 +202,7 @@ class Field(StoredFunction):
         _native.read_derivatives(tree.links, self.coef, points, block, cell, polynomials, orders, out)
         if orders.any():
             spacing = tree.box.spacing / 2.0 ** tree.level_of[block]
-            out /= np.prod((spacing[:, None, None] * tree.box.scale) ** orders, axis=2)
+            out /= spacing[:, None] ** orders.sum(axis=1)
         return out
 
 

@@ -9,21 +9,22 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .._base.warnings import warn_user
-from ..bases.box import GridBox
 from ..bases.bsplines import check_order
 from ..solvers.linear.conjugate_gradients import Outcome
-from .families import AUTO_DIMENSIONS, FEW, MOST_DIMENSIONS, Choice, choose
+from .anisotropy import Anisotropy
+from .boxes import box_of
+from .choices import BY_DEFAULT, chosen
+from .drift import Drift
+from .families import Choice
 from .field import Field
-from .layout import layout
 from .levels import LevelProblem, fit_coarse_to_fine
 from .likelihood import free_polynomials
 from .limits import DEEPEST
 from .posterior import Posterior
 from .refinement import Residuals, residuals_of
-from .roughness import THIN_PLATE
 from .selection import AlphaSelection, CrossValidation, HeldOut, Score
 from .settings import Settings
-from .sources import Source, block_numbers, values_of
+from .sources import Source
 from .summary import Summary
 from .system import System, collapse, dot
 from .tree import Tree
@@ -36,15 +37,9 @@ _CROWDED = 40  # points in an occupied cell, from which on alpha need not be cho
 _ROUGH = 0.01  # energy against data of a function of the finest level, as long as alpha is not chosen
 _SPARSE = 4  # points in an occupied cell, below which alpha tells whether finer functions are needed
 _SMOOTH = 0.3  # energy against data of a function of the finest level, from which on finer ones are not needed
-_CLOSE = 0.1  # of the tolerance, where alpha is small: far from the data little of the residual tells of a large error
 _HELD_OUT = 0.2
-_CLOSED_DIMENSIONS = (1, 2, 3)
 _LARGE = 1e40  # extent whose powers, up to the sixth, stay far from the limits of numbers
-_VETO_POINTS, _VETO_BLOCKS, _VETO_SHARE = 30_000, 20, 5  # at most, blocks across, one of how many is held out
-_VETO_LEAST = 100  # values that are held out, fewer of which cannot tell roughnesses apart
 _SMALL = 2000  # points, up to which a given alpha is resolved
-_CLEARLY = 1.05  # mean square on them against that of the thin plate, from which on the latter is taken
-_BY_DEFAULT = "robust_gcv"  # where nothing but alpha is chosen
 _EXACT = 1e-12  # mean square of the residuals, relative to the data, that counts as nothing
 _MANY = 1000  # points of which a field of depth 0 or 1 is suspicious
 _OUTLYING = 100  # mean against median of squared residuals; 2.2 for normal noise, about 5 for heavy tails
@@ -72,10 +67,12 @@ class Fit:
     factors, scale : array (n,) and float, optional
         With a robust loss: what the weights of the values were multiplied by, and the deviation of the noise, from the
         median absolute residual.
-    null_coef : array (k,), optional
-        Coefficients of free features beside the field.
+    drift : Drift, optional
+        Free features beside the field, and their coefficients.
     units : array (k,), optional
         What several outputs were divided by.
+    choice, anisotropy : Choice, Anisotropy, optional
+        How the energy and the map of the coordinates were chosen.
 
     See Also
     --------
@@ -93,26 +90,24 @@ class Fit:
     trace: float | None = None
     final: bool = False
     choice: Choice | None = None
-    criterion: str = _BY_DEFAULT
+    anisotropy: Anisotropy | None = None
+    criterion: str = BY_DEFAULT
     factors: np.ndarray | None = None
     scale: float | None = None
-    null_coef: np.ndarray | None = None
+    drift: Drift | None = None
     units: np.ndarray | None = None
 
     def posterior(self) -> Posterior:
         """Variance of the field."""
+        rest, likely = self.system.residual_square_sums(self.x), self._likely_variances()
         if self.units is not None:
-            rest, likely = self.system.residual_square_sums(self.x) * self.units**2, self._likely_variances()
-            likely = None if likely is None else likely * self.units**2
-            return Posterior(self.system, self.alpha, self.source, rest, self.trace, likely)
-        rest = self.system.residual_square_sum(self.x)
-        if self.scale is None:
-            likely = self._likely_variances()
-            return Posterior(
-                self.system, self.alpha, self.source, rest, self.trace, None if likely is None else likely[0]
-            )
-        rest = self.scale**2 * self.system.number  # squares, and be they weighted, still feel outliers
-        return Posterior(self.system, self.alpha, self.source, rest, self.trace, None)
+            rest, likely = rest * self.units**2, None if likely is None else likely * self.units**2
+        else:
+            rest, likely = rest[0], None if likely is None else likely[0]
+        if self.scale is not None:  # squares, and be they weighted, still feel outliers
+            rest, likely = self.scale**2 * self.system.number, None
+        drift = None if self.drift is None or self.drift.covariance is None else self.drift
+        return Posterior(self.system, self.alpha, self.source, rest, self.trace, likely, drift)
 
     def _likely_variances(self) -> np.ndarray | None:
         """The noise variances of the largest restricted likelihood (k,), if that chose alpha."""
@@ -120,6 +115,7 @@ class Fit:
             return None
         open_axes = int(np.count_nonzero(~self.system.tree.box.wraps))
         free = free_polynomials(open_axes, self.field.roughness.lowest)
+        free += 0 if self.drift is None else len(self.drift.mean)
         parts = enumerate(self.system.of_outputs(self.x))
         explained = np.array([dot(self.system.right[side], part) for side, part in parts])
         return np.maximum(self.system.square_sums - explained, 0.0) / max(self.system.number - free, 1)
@@ -202,11 +198,9 @@ def _fit_levels(source: Source, summary: Summary, settings: Settings, begin: Cal
     if np.ndim(settings.scale) > 0 and np.shape(settings.scale) != summary.low.shape:
         raise ValueError(f"scale must be one number or {len(summary.low)}, got shape {np.shape(settings.scale)}.")
     _check_sizes(summary, settings)
-    box, depth = _box(summary, settings)
+    settings = chosen(summary, settings, fit_field)
+    box, depth = box_of(summary, settings)
     tree = Tree.root(box, settings.degree)
-    settings = _by_likelihood(summary, settings, box, 0.0 if depth is None else box.spacing / 2.0**depth)
-    if settings.by_likelihood and settings.family == "auto":
-        settings = _unless_vetoed(summary, settings)
     problem = _FieldLevels(source, summary, replace(settings, depth=depth))
     x = np.zeros((*(summary.outputs or ()), *tree.active.shape))
     fit = yield from fit_coarse_to_fine(problem, tree, x, memory_limit=settings.memory_limit, begin=begin)
@@ -220,27 +214,6 @@ def _fit_levels(source: Source, summary: Summary, settings: Settings, begin: Cal
     yield fit
 
 
-def _box(summary: Summary, settings: Settings) -> tuple[GridBox, int | None]:
-    """The box of level 0, and the depth asked for, counted from its cells."""
-    (low, high), scale, margin = summary.bounds, settings.scale, settings.margin
-    if settings.period is None:
-        return GridBox.around(low, high, scale=scale, margin=margin), settings.depth
-    dimension = summary.bounds.shape[1]
-    if dimension not in _CLOSED_DIMENSIONS:
-        raise ValueError(f"period is for one to three coordinates, and X has {dimension}: use seminorm.Smoother.")
-    if max(settings.period) >= dimension:
-        raise ValueError(f"period names column {max(settings.period)}, and those of X are 0 to {dimension - 1}.")
-    period = np.full(dimension, np.inf)
-    period[list(settings.period)] = list(settings.period.values())
-    least = layout(dimension, settings.degree).side  # one block: its cells differ from those of the blocks beside it
-    box = GridBox.closed(low, high, period, least, scale=scale, margin=margin)
-    if settings.depth is None:
-        return box, None
-    sides = np.where(box.wraps, period, high - low) / box.scale
-    finest = float(sides.max()) / 2.0**settings.depth
-    return box, max(int(np.ceil(np.log2(box.spacing / finest) - 1e-9)), 0)
-
-
 def _check_sizes(summary: Summary, settings: Settings) -> None:
     """Refuse numbers whose powers are none."""
     longest = float((np.diff(summary.bounds, axis=0)[0] / settings.scale).max())
@@ -251,64 +224,6 @@ def _check_sizes(summary: Summary, settings: Settings) -> None:
         )
     if not np.isfinite(summary.square_sum).all():
         raise ValueError("y has values whose squares are too large for numbers: divide y by its largest value.")
-
-
-def _by_likelihood(summary: Summary, settings: Settings, box: GridBox, least: float) -> Settings:
-    """The settings with a roughness and alpha chosen by restricted likelihood, where that is asked for; cells are not
-    smaller than ``least``.
-    """
-    by_default = _BY_DEFAULT if settings.criterion in ("auto", "reml") else settings.criterion
-    if settings.family is None and not (settings.chosen and settings.criterion == "reml"):
-        return replace(settings, criterion=by_default)
-    values = values_of(summary.sample(summary.n_sample), settings.scale, box) if summary.n_sample else None
-    reason = _too_little(values, settings.family)
-    if values is None or reason:
-        choice = Choice(settings.roughness, np.nan, {}, {"reason": reason})
-        return replace(settings, criterion=by_default, choice=choice)
-    choice = choose(*values, settings.roughness if settings.family is None else settings.family, least)
-    settings = replace(settings, roughness=choice.roughness, choice=choice)
-    if settings.criterion not in ("auto", "reml"):
-        return settings
-    if settings.family == "auto" and choice.roughness == THIN_PLATE and settings.criterion == "auto":
-        details = choice.details | {"reason": "the values bend like a thin plate over a window"}
-        plain = replace(choice, alpha=np.nan, deviance={}, details=details)
-        return replace(settings, criterion=_BY_DEFAULT, choice=plain)  # all of the data know more of alpha
-    return replace(settings, alpha=choice.alpha, tol=_CLOSE * settings.tol)
-
-
-def _unless_vetoed(summary: Summary, settings: Settings) -> Settings:
-    """The settings, or those of the thin plate by cross-validation if it is clearly better on held-out blocks."""
-    values, choice = values_of(summary.sample(_VETO_POINTS), 1.0), settings.choice
-    if values is None or choice is None:
-        return settings
-    X, y, w = values
-    block = block_numbers((X - X.min(axis=0)) / settings.scale, _VETO_BLOCKS)
-    left_out = block % np.uint64(_VETO_SHARE) == 0
-    if np.count_nonzero(left_out) < _VETO_LEAST or left_out.all():
-        return settings
-    plain = replace(settings, roughness=THIN_PLATE, alpha="auto", criterion=_BY_DEFAULT, family=None, choice=None)
-    plain = replace(plain, tol=settings.tol / _CLOSE)
-    errors = []
-    for candidate in (replace(settings, family=None), plain):
-        *_, fit = fit_levels(Source.of(X[~left_out], y[~left_out], w[~left_out]), candidate)
-        errors.append(float((w[left_out] @ (fit.field(X[left_out]) - y[left_out]) ** 2).sum()))
-    details = choice.details | {"held_out": {"chosen": errors[0], "order 2": errors[1]}}
-    if errors[0] > _CLEARLY * errors[1]:
-        reason = "the thin plate is clearly better on held-out blocks"
-        return replace(plain, choice=Choice(THIN_PLATE, np.nan, {}, details | {"reason": reason}))
-    return replace(settings, choice=replace(choice, details=details))
-
-
-def _too_little(values: tuple[np.ndarray, ...] | None, family: str | None) -> str:
-    """Why there is nothing to choose from, or why one has to ask for it, if so."""
-    if values is None or len(np.unique(values[1], axis=0)) < FEW:
-        return f"there are fewer than {FEW} different values"
-    X = values[0]
-    if X.shape[1] > MOST_DIMENSIONS:
-        return f"windows have at most {MOST_DIMENSIONS} dimensions"
-    if X.shape[1] > AUTO_DIMENSIONS and family == "auto":
-        return "in three dimensions the choice takes long: operator='tension' makes it"
-    return "all points coincide" if not np.ptp(X, axis=0).any() else ""
 
 
 class _FieldLevels(LevelProblem[Fit]):
@@ -357,7 +272,9 @@ class _FieldLevels(LevelProblem[Fit]):
         :class:`seminorm.Smoother`.
         """
         few = self._summary.n_points <= _SMALL and tree.box.dimension <= 2
-        return few and not self._settings.chosen and well_posed(tree.box.dimension, self._settings.roughness.order, system)
+        return (
+            few and not self._settings.chosen and well_posed(tree.box.dimension, self._settings.roughness.order, system)
+        )
 
     def _unresolved(self, tree: Tree, fit: Fit) -> np.ndarray:
         """Blocks of the finest level of whose functions the data see far more than the semi-norm, unless the field
@@ -423,6 +340,7 @@ def _fit_level(
         summary.bounds,
         trace,
         choice=settings.choice,
+        anisotropy=settings.anisotropy if isinstance(settings.anisotropy, Anisotropy) else None,
         criterion=settings.decisive,
     )
 

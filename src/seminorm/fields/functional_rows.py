@@ -37,13 +37,13 @@ def cell_weights(functional: Functional, weights: np.ndarray, tree: Tree) -> tup
     w |c_j| sum |c|: by Cauchy and Schwarz at least as much as the functional, and as much where the function is
     constant and the coefficients have the same sign.
     """
-    sums = np.zeros((2, *tree.active.shape))
+    sums, units = np.zeros((2, *tree.active.shape)), np.linalg.norm(tree.box.jacobian, axis=1)
     for order in (0, 1):
         parts = []
         for term in (term for term in functional.terms if term.derivative == order):
             size = abs(_matrix(term))
             if order:
-                size = size @ sparse.diags_array(np.tile(tree.box.scale**-order, len(term.points)))
+                size = size @ sparse.diags_array(np.tile(units, len(term.points)))
             parts.append((term, size))
         total = sum((size.sum(axis=1) for _, size in parts), start=np.zeros(functional.size))
         for term, size in parts:
@@ -85,13 +85,14 @@ def _derivatives(X: np.ndarray, order: int, tree: Tree) -> sparse.csr_array:
     columns = tree.neighbors[block[:, None], slot] * np.int64(tables.side**d) + node
     powers = t[:, :, None] ** np.arange(tree.degree + 1)
     along = [powers @ pieces.T for pieces in derivative_pieces(tree.degree, order)]  # (points, axes, functions)
-    spacing = tree.box.spacing / 2.0 ** level[:, None] * tree.box.scale
+    spacing = tree.box.spacing / 2.0 ** level[:, None]
     entries = []
     for axis in range(d if order else 1):
         factors = (along[order if a == axis else 0][:, a, tables.digits[:, a]] for a in range(d))
         product = np.prod(list(factors), axis=0)
-        entries.append(product / spacing[:, axis, None] if order else product)
+        entries.append(product / spacing if order else product)
     values = np.stack(entries, axis=1)  # (points, components, functions alive)
+    values = np.einsum("ab,pbk->pak", tree.box.jacobian, values) if order else values
     columns = np.broadcast_to(columns[:, None], values.shape)
     rows = values.shape[0] * values.shape[1]
     parts = values.reshape(-1), columns.reshape(-1), np.arange(rows + 1) * values.shape[2]

@@ -15,6 +15,7 @@ from .. import _native
 from ..functions.functionals import Functional
 from .direct import DirectSolver, is_small
 from .draws import Cascade, NoisyObservations
+from .drift import Drift
 from .field import Field
 from .functional_rows import leaf_rows
 from .sources import Source
@@ -39,6 +40,8 @@ class Posterior:
         Effective number of parameters; left out, it is estimated when it is needed.
     likely_variance : float or array (k,), optional
         The noise variance of the largest restricted likelihood; left out, it is what the residuals tell.
+    drift : Drift, optional
+        Free features beside the field, whose coefficients are as uncertain as their covariance says.
     tol, max_iter : float, int
         For the solutions.
 
@@ -65,6 +68,7 @@ class Posterior:
         residual_square_sum: float | np.ndarray,
         trace: float | None = None,
         likely_variance: float | np.ndarray | None = None,
+        drift: Drift | None = None,
         *,
         tol: float = 1e-4,
         max_iter: int = 1000,
@@ -72,7 +76,7 @@ class Posterior:
         self.source = source
         self.system, self.alpha, self.residual_square_sum = system, alpha, residual_square_sum
         self.tol, self.max_iter = tol, max_iter
-        self._trace, self._likely_variance = trace, likely_variance
+        self._trace, self._likely_variance, self.drift = trace, likely_variance, drift
 
     @property
     def trace(self) -> float:
@@ -96,11 +100,12 @@ class Posterior:
         """
         if self._likely_variance is not None:
             return self._likely_variance
-        return np.maximum(self.residual_square_sum, 0.0) / max(self.system.number - self.trace, 1.0)
+        trace = self.trace + (0.0 if self.drift is None else self.drift.freedom)
+        return np.maximum(self.residual_square_sum, 0.0) / max(self.system.number - trace, 1.0)
 
     def variance(self, X: ArrayLike) -> np.ndarray:
         """Variance of the field at X (n,), or (n, k), exact up to ``tol``, by one solution per point; exact and by one
-        factorisation if the system is small.
+        factorisation if the system is small. That of the field alone for known coefficients of a drift.
         """
         tree = self.system.tree
         if self.direct is not None:
@@ -135,7 +140,9 @@ class Posterior:
         return [Field(tree, collapse(tree, x), self.system.energy.roughness) for x in draws]
 
     def samples(self, number: int, seed: int = 0) -> list[Field] | list[VectorField]:
-        """Fields drawn from the posterior, minus its mean: the mean of their squares estimates the variance."""
+        """Fields drawn from the posterior, minus its mean: the mean of their squares estimates the variance. For known
+        coefficients of a drift.
+        """
         scale = np.sqrt(self.noise_variance)
         if np.ndim(scale) == 0:
             return [field.times(scale) for field in self.unit_samples(number, seed)]

@@ -135,5 +135,5 @@ def _fitted(field: Field, chunk: Chunk) -> np.ndarray:
         parts.append(field.derivatives(chunk.points, [()]))
     if chunk.first[1] >= 0:
         slopes: list[tuple[int, ...]] = [(axis,) for axis in range(field.dimension)]
-        parts.append(field.derivatives(chunk.points, slopes) * field.tree.box.scale)
+        parts.append(field.derivatives(chunk.points, slopes))
     return np.concatenate(parts, axis=1)

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from ..bases.box import mapped
+from .anisotropy import Anisotropy
 from .families import Choice
 from .roughness import THIN_PLATE, Roughness
 from .summary import Summary
@@ -26,6 +28,7 @@ class Settings:
     roughness: Roughness = THIN_PLATE
     family: str | None = None
     choice: Choice | None = None
+    anisotropy: Anisotropy | str | None = None
     degree: int = 2
     depth: int | None = None
     scale: float | np.ndarray = 1.0
@@ -40,6 +43,15 @@ class Settings:
     def chosen(self) -> bool:
         """Whether alpha is to be chosen."""
         return isinstance(self.alpha, str)
+
+    @property
+    def axes(self) -> np.ndarray | None:
+        """The map of scaled coordinates to those of the energy, None for the identity."""
+        return self.anisotropy.axes if isinstance(self.anisotropy, Anisotropy) else None
+
+    def coordinates(self, X: np.ndarray) -> np.ndarray:
+        """Points in the coordinates of the energy."""
+        return X / self.scale if self.axes is None else mapped(X / self.scale, self.axes)
 
     @property
     def by_likelihood(self) -> bool:

@@ -31,6 +31,8 @@ class Observations(NamedTuple):
         Weight of each value, one over its noise variance; None is 1.
     gradients, gradient_weight : array (n, d), or (n, k, d)
         With NaN for components that are not observed, and their weights (n,).
+    features : array (n, p)
+        What is free beside the field: made by a source that has features, not given.
 
     See Also
     --------
@@ -42,6 +44,11 @@ class Observations(NamedTuple):
     sample_weight: np.ndarray | float | None = None
     gradients: np.ndarray | None = None
     gradient_weight: np.ndarray | float | None = None
+    features: np.ndarray | None = None
+
+
+_GIVEN = Observations._fields[:-1]
+_Split = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 class Chunk(NamedTuple):
@@ -88,6 +95,7 @@ class Source:
 
     in_memory = False  # whether it can be copied to another process
     _units: np.ndarray | None = None  # of the outputs
+    _split: _Split | None = None  # X into coordinates and features
 
     def __init__(self, read: Callable[[], Iterable[Observations]], functionals: ObservedFunctionals | None = None):
         self._read, self.functionals = read, functionals
@@ -124,10 +132,27 @@ class Source:
         self.in_memory = True
         return self
 
+    @property
+    def width(self) -> int:
+        """Number of columns of X, by the first chunk as it is given."""
+        return np.shape(next(iter(self._read())).X)[1]
+
     def with_functionals(self, functionals: ObservedFunctionals | None) -> Source:
         """The same observations, and linear functionals beside them."""
         source = copy(self)
         source.functionals = functionals
+        return source
+
+    def with_features(self, split: _Split) -> Source:
+        """The same observations, of which X is taken apart into coordinates (n, d) and features (n, p)."""
+        source = copy(self)
+        source._split = split
+        return source
+
+    def mapped(self, change: Callable[[Observations], Observations]) -> Source:
+        """The observations, changed chunk by chunk; functionals as they are."""
+        source = Source(partial(_changed, self, change), self.functionals)
+        source.in_memory = self.in_memory
         return source
 
     def in_units(self, units: np.ndarray) -> Source:
@@ -140,7 +165,7 @@ class Source:
 
     def __iter__(self) -> Iterator[Observations]:
         for number, chunk in enumerate(self._read()):
-            yield checked(chunk, f" of chunk {number}" if number else "", self._units)
+            yield checked(chunk, f" of chunk {number}" if number else "", self._units, self._split)
 
     def accumulate(self, make: Callable[[], _Sum]) -> _Sum:
         """The accumulator ``make()`` after all chunks, and then the functionals, were added to it."""
@@ -190,7 +215,9 @@ class DaskSource(Source):
     def __iter__(self) -> Iterator[Observations]:
         dask = require("dask", "distributed")
         for number, parts in enumerate(zip(*self._parts, strict=True)):
-            yield checked(Observations(*dask.compute(*parts, **_scheduler())), f" of chunk {number}", self._units)
+            yield checked(
+                Observations(*dask.compute(*parts, **_scheduler())), f" of chunk {number}", self._units, self._split
+            )
 
     def _sum_of_chunks(self, make: Callable[[], Any]) -> Any:
         """Partial sums on the workers, merged in pairs in a fixed order."""
@@ -198,7 +225,7 @@ class DaskSource(Source):
         partial, merge = dask.delayed(_partial, pure=False), dask.delayed(_merge, pure=False)
         shared = dask.delayed(make)
         sums = [
-            partial(shared, int(first), number, self._units, *parts)
+            partial(shared, int(first), number, self._units, self._split, *parts)
             for number, (first, *parts) in enumerate(zip(self._first[:-1], *self._parts, strict=True))
         ]
         while len(sums) > 1:
@@ -207,10 +234,12 @@ class DaskSource(Source):
         return dask.compute(sums[0], **_scheduler())[0]
 
 
-def _partial(make: Callable[[], Any], first: int, number: int, units: np.ndarray | None, *parts: Any) -> Any:
+def _partial(
+    make: Callable[[], Any], first: int, number: int, units: np.ndarray | None, split: _Split | None, *parts: Any
+) -> Any:
     with _ONE_AT_A_TIME:
         total = make()
-        total.add(checked(Observations(*parts), f" of chunk {number}", units), first)
+        total.add(checked(Observations(*parts), f" of chunk {number}", units, split), first)
         return total
 
 
@@ -267,10 +296,11 @@ def prepare(chunk: Observations, box: GridBox, mean: float | np.ndarray, probes:
         column_weights.append(weight[:, None])
     if chunk.gradients is not None:
         gradients_first = len(columns)
+        scale = box.upright_scale
         # a derivative by x / scale is scale times the derivative by x
         slopes = np.moveaxis(np.nan_to_num(chunk.gradients.reshape(n, -1, d)), 1, 2)
-        columns.append(slopes * np.broadcast_to(box.scale, (d,))[:, None])
-        column_weights.append(slope_weight / box.scale**2)
+        columns.append(slopes * np.broadcast_to(scale, (d,))[:, None])
+        column_weights.append(slope_weight / scale**2)
     if not columns:
         raise ValueError("y and gradients are both missing: give at least one of them.")
     observations, weights = np.concatenate(columns, axis=1), np.concatenate(column_weights, axis=1)
@@ -300,6 +330,10 @@ def _read_again(read: Callable[[], Iterable[Any]]) -> Iterator[Observations]:
     return map(_as_observations, read())
 
 
+def _changed(source: Source, change: Callable[[Observations], Observations]) -> Iterator[Observations]:
+    return map(change, source)
+
+
 def _parts(arrays: Observations, points: int) -> Iterator[Observations]:
     """At most so many points at a time."""
     return (take(arrays, slice(begin, begin + points)) for begin in range(0, max(len(arrays.X), 1), points))
@@ -309,22 +343,33 @@ def _as_observations(item: Any) -> Observations:
     if isinstance(item, Observations):
         return item
     if isinstance(item, dict):
+        unknown = set(item) - set(_GIVEN)
+        if unknown or "X" not in item:
+            raise ValueError(
+                f"a chunk must have X and may have {', '.join(_GIVEN[1:])}; it has {', '.join(map(str, item))}."
+            )
         return Observations(**item)
     if isinstance(item, str) or hasattr(item, "__fspath__"):
         with np.load(item, allow_pickle=False) as file:
-            unknown = set(file.files) - set(Observations._fields)
+            unknown = set(file.files) - set(_GIVEN)
             if unknown or "X" not in file.files:
                 raise ValueError(
-                    f"{item} must hold an array X and may hold {', '.join(Observations._fields[1:])}; it holds "
+                    f"{item} must hold an array X and may hold {', '.join(_GIVEN[1:])}; it holds "
                     f"{', '.join(file.files)}."
                 )
             return Observations(**{name: file[name] for name in file.files})
     return Observations(*item)
 
 
-def checked(chunk: Observations, where: str = "", units: np.ndarray | None = None) -> Observations:
+def checked(
+    chunk: Observations, where: str = "", units: np.ndarray | None = None, split: _Split | None = None
+) -> Observations:
     """Arrays of floats in matching shapes, finite, with outputs in their units; errors say where."""
     X = np.asarray(chunk.X, dtype=float)
+    if split is not None and X.ndim == 2:
+        _require_finite(X, where)
+        X, features = split(X)
+        chunk = chunk._replace(features=features)
     if X.ndim != 2 or not 1 <= X.shape[1] <= 4:
         raise ValueError(f"X{where} must have shape (n, d) with 1 <= d <= 4, got {X.shape}.")
     if chunk.y is None and chunk.gradients is None:
@@ -333,7 +378,7 @@ def checked(chunk: Observations, where: str = "", units: np.ndarray | None = Non
     several, alone = outputs_of(chunk), (len(X),)
     shapes = {"y": alone + several, "sample_weight": alone, "gradient_weight": alone}
     shapes["gradients"] = alone + several + X.shape[1:]
-    for name in Observations._fields[1:]:
+    for name in _GIVEN[1:]:
         part, shape = getattr(chunk, name), shapes[name]
         if part is not None and np.ndim(part) > 0:
             part = np.asarray(part, dtype=float)
@@ -342,10 +387,8 @@ def checked(chunk: Observations, where: str = "", units: np.ndarray | None = Non
         elif part is not None and name in ("y", "gradients"):
             raise ValueError(f"{name}{where} must have shape {shape}, got a single number.")
         parts.append(part)
-    result = Observations(*parts)
-    if not np.isfinite(X).all():
-        count = np.count_nonzero(~np.isfinite(X).all(axis=1))
-        raise ValueError(f"X{where} has {count} rows with NaN or infinity: remove them.")
+    result = Observations(*parts, chunk.features)
+    _require_finite(X, where)
     for name in ("sample_weight", "gradient_weight"):
         part = getattr(result, name)
         if part is not None and not (np.isfinite(part).all() and np.min(part, initial=0.0) >= 0.0):
@@ -362,24 +405,24 @@ def checked(chunk: Observations, where: str = "", units: np.ndarray | None = Non
     return result if units is None or not several else _divided(result, units)
 
 
+def _require_finite(X: np.ndarray, where: str) -> None:
+    if not np.isfinite(X).all():
+        count = np.count_nonzero(~np.isfinite(X).all(axis=1))
+        raise ValueError(f"X{where} has {count} rows with NaN or infinity: remove them.")
+
+
 def _divided(chunk: Observations, units: np.ndarray) -> Observations:
     y = None if chunk.y is None else chunk.y / units
     return chunk._replace(y=y, gradients=None if chunk.gradients is None else chunk.gradients / units[:, None])
 
 
-def values_of(
-    chunk: Observations, scale: float | np.ndarray, box: GridBox | None = None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Points in coordinates divided by the scale, their values and weights: those of positive weight, if any.
-
-    Along axes of a box that close up, they are those in the box.
-    """
+def values_of(chunk: Observations) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Points, their values and weights: those of positive weight, if any."""
     weight, _ = weights_of(chunk)
     used = weight > 0
     if chunk.y is None or not used.any():
         return None
-    X = chunk.X[used] if box is None else box.unrolled(chunk.X[used])
-    return X / scale, chunk.y[used], weight[used]
+    return chunk.X[used], chunk.y[used], weight[used]
 
 
 def block_numbers(X: np.ndarray, across: int) -> np.ndarray:
@@ -412,8 +455,10 @@ def joined(chunks: list[Observations]) -> Observations:
         require_outputs(chunk, outputs)
     values = [np.zeros((len(chunk.X), *outputs)) if chunk.y is None else chunk.y for chunk in chunks]
     y = np.concatenate(values) if any(chunk.y is not None for chunk in chunks) else None
+    rows = [chunk.features for chunk in chunks if chunk.features is not None]
+    features = np.concatenate(rows) if rows else None
     if all(chunk.gradients is None for chunk in chunks):
-        return Observations(X, y, np.concatenate(weights))
+        return Observations(X, y, np.concatenate(weights), features=features)
     slopes = [
         np.full((len(chunk.X), *outputs, X.shape[1]), np.nan) if chunk.gradients is None else chunk.gradients
         for chunk in chunks
@@ -421,4 +466,4 @@ def joined(chunks: list[Observations]) -> Observations:
     given = (1.0 if chunk.gradient_weight is None else chunk.gradient_weight for chunk in chunks)
     slope_weights = [np.broadcast_to(weight, len(chunk.X)) for weight, chunk in zip(given, chunks, strict=True)]
     sample_weight = None if y is None else np.concatenate(weights)
-    return Observations(X, y, sample_weight, np.concatenate(slopes), np.concatenate(slope_weights))
+    return Observations(X, y, sample_weight, np.concatenate(slopes), np.concatenate(slope_weights), features)

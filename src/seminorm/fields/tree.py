@@ -60,13 +60,14 @@ class Tree:
         levels = [blocks.astype(np.int32) for blocks in self.levels]
         box = {name: getattr(self.box, name) for name in _BOX}
         closed = {"wraps": self.box.wraps} if self.box.wraps.any() else {}
-        return {**box, **closed, "degree": self.degree, "levels": levels}
+        turned = {} if self.box.axes is None else {"axes": self.box.axes}
+        return {**box, **closed, **turned, "degree": self.degree, "levels": levels}
 
     @classmethod
     def from_content(cls, content: dict) -> Tree:
         """The tree of a file."""
         low, scale, spacing, cells = (content[name] for name in _BOX)
-        box = GridBox(low, scale, spacing, cells, content.get("wraps"))
+        box = GridBox(low, scale, spacing, cells, content.get("wraps"), content.get("axes"))
         return cls(box, content["degree"], content["levels"])
 
     @property

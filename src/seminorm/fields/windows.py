@@ -14,7 +14,7 @@ from ..bases.grid import GridBasis
 _CELLS = {1: (4096, 4096), 2: (48, 128), 3: (8, 8)}  # along an axis of a window: at least, at most
 _SHARE = 0.28  # of the root of the number of points
 _NUMBER = {1: 3, 2: 3, 3: 1}
-_MARGIN = {1: 0.25, 2: 0.1, 3: 0.25}  # of a window, beyond its points
+MARGIN = {1: 0.25, 2: 0.1, 3: 0.25}  # of a window, beyond its points
 _PER_CELL = 0.5  # points in a cell of the densest window
 _DEEPEST = {1: 40, 2: 26, 3: 18}
 DEGREE = 2
@@ -93,7 +93,7 @@ def _densest(places: np.ndarray, cells: np.ndarray, size: np.ndarray) -> tuple[l
 
 def _window(X: np.ndarray, y: np.ndarray, w: np.ndarray, low: np.ndarray, found: _Corners) -> Window:
     d, size, spacing = len(low), found.size, found.spacing
-    border = max(2, round(_MARGIN[d] * int(size.max())))
+    border = max(2, round(MARGIN[d] * int(size.max())))
     basis = GridBasis(GridBox(low - border * spacing, np.ones(d), spacing, size + 2 * border), DEGREE)
     inside = ((low - 1e-9 * spacing <= X) & (low + (size + 1e-9) * spacing >= X)).all(axis=1)
     X, y, w = X[inside], y[inside], w[inside]

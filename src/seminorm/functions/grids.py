@@ -79,6 +79,7 @@ def sample_on_grid(
     functions: Mapping[str | tuple[str, ...], Callable[[np.ndarray], np.ndarray]],
     axes: Sequence[np.ndarray],
     names: Sequence[str] | None = None,
+    columns: Sequence[np.ndarray] = (),
 ) -> Any:
     """Values of functions, given by name, on a grid; the first axis of an array belongs to the first coordinate.
 
@@ -87,6 +88,8 @@ def sample_on_grid(
     functions : dict of callables
         Each takes points (n, d) to values (n,), or to (n, k) for a tuple of k names.
     axes, names : sequences of d arrays and, optionally, of their names; left out, x0, x1, ...
+    columns : sequence of arrays on the grid, optional
+        Further columns of the points that functions take.
 
     Returns
     -------
@@ -113,9 +116,9 @@ def sample_on_grid(
     arrays: dict[str, np.ndarray] = {}
     for key, function in functions.items():
         if isinstance(key, str):
-            arrays[key] = _sampled(function, axes)
+            arrays[key] = _sampled(function, axes, columns)
         else:
-            arrays |= zip(key, np.moveaxis(_sampled(function, axes, len(key)), -1, 0), strict=True)
+            arrays |= zip(key, np.moveaxis(_sampled(function, axes, columns, len(key)), -1, 0), strict=True)
     if importlib.util.find_spec("xarray") is None:
         return tuple(axes), *arrays.values()
     import xarray
@@ -125,13 +128,16 @@ def sample_on_grid(
     return grid[next(iter(arrays))] if all(isinstance(key, str) for key in functions) and len(arrays) == 1 else grid
 
 
-def _sampled(function: Callable, axes: Sequence[np.ndarray], *outputs: int) -> np.ndarray:
+def _sampled(
+    function: Callable, axes: Sequence[np.ndarray], columns: Sequence[np.ndarray], *outputs: int
+) -> np.ndarray:
     shape = tuple(len(axis) for axis in axes)
     size = math.prod(shape)
     values = np.empty((size, *outputs))
     for begin in range(0, size, _CHUNK_POINTS):
         numbers = np.unravel_index(np.arange(begin, min(begin + _CHUNK_POINTS, size)), shape)
-        points = np.stack([axis[n] for axis, n in zip(axes, numbers, strict=True)], axis=1)
+        further = (column.reshape(-1)[begin : begin + _CHUNK_POINTS] for column in columns)
+        points = np.stack([*(axis[n] for axis, n in zip(axes, numbers, strict=True)), *further], axis=1)
         values[begin : begin + _CHUNK_POINTS] = function(points)
     return values.reshape(*shape, *outputs)
 

@@ -175,7 +175,7 @@ def _leaf_cells(tree) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Lower corners (n, d), sides (n, d) and levels (n,) of the cells that no finer level covers."""
     block, node = np.nonzero(tree.leaf)
     levels = tree.level_of[block]
-    sides = tree.box.spacing / 2.0 ** levels[:, None] * tree.box.scale
+    sides = tree.box.spacing / 2.0 ** levels[:, None] * tree.box.upright_scale
     return tree.box.low + (tree.coords[block] * tree.layout.side + tree.layout.node_coords[node]) * sides, sides, levels
 
 

@@ -386,7 +386,7 @@ def as_implicit(
     if bounds is not None and len(bounds[0]) != dimension:
         raise ValueError(f"bounds must have {dimension} coordinates, got {len(bounds[0])}.")
     if resolution is None and isinstance(function, Field):
-        resolution = float(function.tree.spacing(function.depth) * np.min(function.tree.box.scale))
+        resolution = function.tree.spacing(function.depth) * function.tree.box.finest_unit
     return Wrapped(function, dimension, bounds, resolution, lipschitz, step)
 
 
