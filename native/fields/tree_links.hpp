@@ -41,9 +41,9 @@ class TreeLinks {
         need_range(neighbors, -1, blocks, "neighbors");
         need_range(finer, -1, blocks, "finer");
         need_range(children, -1, blocks, "children");
-        view_ = {int(d),          degree,        blocks,       length(factors), coords.data(),    is_cell.data(),
-                 level_of.data(), limits.data(), wraps.data(), factors.data(),  neighbors.data(), finer.data(),
-                 children.data()};
+        view_ = {int(d),           degree,          blocks,         length(factors), coords.data(),
+                 is_cell.data(),   level_of.data(), limits.data(),  wraps.data(),    factors.data(),
+                 neighbors.data(), finer.data(),    children.data()};
         need_next_blocks();
     }
     const Links& view() const { return view_; }

@@ -224,6 +224,19 @@ def test_std_and_values_are_those_of_one_grid_without_xarray(samples, tmp_path, 
             np.testing.assert_array_equal(plain[name], grid[name])
 
 
+def test_an_axis_closes_up(samples, tmp_path, capsys):
+    np.save(tmp_path / "points.npy", samples[:, :3])
+    assert run(tmp_path / "points.npy", "-o", tmp_path / "grid.npz", "--period", "2", "--scale", "1", *FAST) == 0
+    _, values = expected(smoother(samples, period=[2.0, None], scale=1.0))
+    with np.load(tmp_path / "grid.npz") as grid:
+        written = next(grid[name] for name in grid.files if grid[name].ndim == 2)
+    known = np.isfinite(written)
+    assert known.mean() > 0.9
+    np.testing.assert_allclose(written[known], values[known], rtol=1e-5, atol=1e-6)
+    message = failed(capsys, tmp_path / "points.npy", "-o", tmp_path / "g.npz", "--period", "1,2,3")
+    assert "--period has 3 numbers for 2 coordinates" in message
+
+
 def test_the_spacing_left_out_knows_the_scale(samples, tmp_path):
     np.save(tmp_path / "points.npy", samples[:, :3])
     assert run(tmp_path / "points.npy", "-o", tmp_path / "grid.npz", "--scale", "10,1", *FAST) == 0

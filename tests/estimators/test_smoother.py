@@ -450,3 +450,27 @@ def test_as_many_points_as_free_functions(rng):
     assert np.isnan(model.loo_).all()
     with pytest.raises(ValueError, match="prior_variance"):
         model.predict(X, return_std=True)
+
+
+def test_standard_deviations_of_gradients_are_those_of_draws(rng):
+    X, y = scattered(rng, 40)
+    Z, h = rng.random((3, 2)), 1e-3
+    model = Smoother(Polyharmonic(3), alpha=1e-4).fit(X, np.column_stack([y, 2 * y + X[:, 0]]))
+    slopes, std = model.predict_gradient(Z, return_std=True)
+    assert slopes.shape == std.shape == (3, 2, 2)
+    draws = model.sample(np.vstack([Z + [0, h], Z - [0, h]]), 4000, random_state=0)
+    np.testing.assert_allclose(std[:, :, 1], ((draws[:3] - draws[3:]) / (2 * h)).std(axis=2), rtol=0.1)
+    single = Smoother(Polyharmonic(3), alpha=1e-4).fit(X, y).predict_gradient(Z, return_std=True)[1]
+    np.testing.assert_allclose(single, std[:, 0])
+    with pytest.raises(ValueError, match="differentiable"):
+        Smoother(ThinPlate(), alpha=1.0).fit(X, y).predict_gradient(Z, return_std=True)
+
+
+@pytest.mark.parametrize("options", [{"criterion": "gcv"}, {"criterion": "reml"}, {"alpha": 1e-3}])
+def test_an_open_scale_is_chosen_for_every_criterion(options, rng):
+    X, y = scattered(rng, 80)
+    model = Smoother(Gaussian("auto"), **options).fit(X, y)
+    chosen = model.kernel_.scale
+    for factor in (0.5, 2.0):
+        other = Smoother(Gaussian(factor * chosen), **options).fit(X, y)
+        assert np.mean(model.loo_**2) <= 1.01 * np.mean(other.loo_**2)

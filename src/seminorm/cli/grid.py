@@ -75,6 +75,8 @@ def add_arguments(parser: Parser) -> None:
     add("--robust", action="store_true", help=f"outliers shall not count: the same as --loss {_ROBUST}")
     add("--depth", type=number_or_word, default="auto", help="2**DEPTH cells along the longest side (default: auto)")
     add("--scale", type=numbers, metavar="S[,S...]", help="what coordinates are divided by, one or one per axis")
+    period_help = "of axes that close up, such as 360: of the first axis, or one per axis, 0 for the others"
+    add("--period", type=numbers, metavar="P[,P...]", help=period_help)
     margin_help = "of the box around the points, relative to them (default: 2, in four dimensions 1)"
     add("--margin", type=float, help=margin_help)
     add("--field", type=Path, metavar="FILE", help="save the field itself; seminorm.Field.load reads it")
@@ -94,8 +96,9 @@ def run(arguments: argparse.Namespace) -> int:
     spacing, scale = _one_each("--spacing", arguments.spacing, d), _one_each("--scale", arguments.scale, d)
     values = read_observations(table, roles, arguments.skip_missing, verbose, arguments.missing, arguments.classes)
     print(f"{shown(table.path)}: {len(values)} points, {roles.describe(table)}")
-    scale = _geographic_scale(roles, table, values) if scale is None else scale
-    smoother = _fitted(arguments, values, d, scale)
+    periods = _periods(arguments.period, d)
+    scale = _geographic_scale(roles, table, values, periods) if scale is None else scale
+    smoother = _fitted(arguments, values, d, scale, periods)
     if arguments.field is not None:
         print(f"{smoother.function_.save(arguments.field)}: the field")
     grid = _grid(smoother, spacing, bounds, roles.names(table), arguments.std)
@@ -109,30 +112,45 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _fitted(arguments: argparse.Namespace, values, d: int, scale):
+def _periods(numbers: list[float] | None, d: int) -> dict[int, float] | None:
+    """Lengths of the axes that close up, by their numbers."""
+    if numbers is None:
+        return None
+    if len(numbers) not in (1, d):
+        raise ValueError(
+            f"--period has {len(numbers)} numbers for {d} coordinates: give that of the first, or one each."
+        )
+    return {axis: number for axis, number in enumerate(numbers) if number != 0.0}
+
+
+def _fitted(arguments: argparse.Namespace, values, d: int, scale, periods: dict[int, float] | None):
     """The smoother, and what is said of it."""
     from ..estimators import FieldSmoother
 
     wanted = {name: getattr(arguments, name) for name in ("alpha", "criterion", "order", "depth", "margin")}
     wanted["loss"] = arguments.loss or (_ROBUST if arguments.robust else _LOSSES[0])
     wanted["operator"] = None if arguments.operator == "none" else arguments.operator
-    smoother = FieldSmoother(**wanted, scale=scale, verbose=not arguments.quiet)
+    smoother = FieldSmoother(**wanted, scale=scale, period=periods, verbose=not arguments.quiet)
     smoother.fit(values[:, :d], values[:, d], sample_weight=values[:, d + 1] if values.shape[1] > d + 1 else None)
     print(_summary(smoother))
     return smoother
 
 
-def _geographic_scale(roles: Roles, table, values) -> list[float] | float:
+def _geographic_scale(roles: Roles, table, values, periods: dict[int, float] | None) -> list[float] | float:
     """What makes a degree of longitude as long as one of latitude, in the middle of the points."""
     if not roles.are_geographic(table):
         return 1.0
-    from ..estimators.geography import middle_cosine
+    from ..estimators.geography import GeographicColumns, in_degrees, scale_of_degrees
 
-    cosine = middle_cosine(values[:, 1])
-    if cosine is None:
+    columns = GeographicColumns(0, 1)
+    if not in_degrees(values, columns):
         return 1.0
+    scale = scale_of_degrees(values[:, :2], columns, 0 in (periods or {}))
+    if (scale == 1.0).all():
+        return 1.0
+    cosine = 1.0 / scale[0]
     print(f"longitudes are scaled by {cosine:.4g}, the cosine of the middle latitude; --scale 1 leaves them alone")
-    return [1.0 / cosine, 1.0]
+    return scale.tolist()
 
 
 def _mask_far(grid: Grid, points, wanted: float | str, scale) -> None:

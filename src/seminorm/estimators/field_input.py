@@ -193,12 +193,10 @@ def scale_of(smoother: Any, X: Any, periods: dict[int, float] | None) -> Any:
     """What the coordinates of a FieldSmoother are divided by: given, or by columns that are longitude and latitude."""
     if not isinstance(smoother.scale, str):
         return np.asarray(smoother.scale, dtype=float)
-    columns = geographic_columns(getattr(smoother, "feature_names_in_", None))
-    if columns is None:
+    columns = geographic_columns(getattr(X, "columns", None))
+    if columns is None or hasattr(X, "dask"):
         return np.ones(())
     points = np.asarray(X, dtype=float)
-    return (
-        scale_of_degrees(points, columns, columns.longitude in (periods or {}))
-        if in_degrees(points, columns)
-        else np.ones(())
-    )
+    if not in_degrees(points, columns):
+        return np.ones(())
+    return scale_of_degrees(points, columns, columns.longitude in (periods or {}))

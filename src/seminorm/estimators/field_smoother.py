@@ -103,7 +103,7 @@ class FieldSmoother(FieldGrids):
     margin : float, optional
         Width of the box beyond the data, relative to the longest side of the data. Left out, 2, in four dimensions 1.
         The box has whole cells of level 0, which are as wide as the longest side: along each axis, the data and both
-        margins are rounded up to a multiple of it.
+        margins are rounded up to a multiple of it. Beside a ``period`` it is 1, in three dimensions 1/4.
     tol, max_iter : float, int
         Relative residual of the linear system at which the solver stops, and its largest number of steps per level.
     memory_limit : float, optional

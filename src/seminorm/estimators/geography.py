@@ -12,7 +12,7 @@ from .._base.warnings import warn_user
 from ..files.grids import LATITUDES, LONGITUDES
 
 _POLAR = 0.02  # cosine of a latitude so near to a pole that its coordinates are of no use
-_DISTORTED = 1.25  # ratio of the scales along parallels in the north and in the south, from which on a plane is wrong
+_DISTORTED = 1.5  # ratio of the scales along parallels in the north and in the south, from which on a plane is wrong
 _CIRCLE, _MIXED = 360.0, 1000.0  # the largest number of degrees; ratio of extents
 _AROUND = 180.0  # extent in longitude, from which on the seam matters
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -19,15 +18,16 @@ from ..functions import Expansion, cross, design
 from ..kernels import Kernel, NegativeDistance, VectorKernel
 from ..nullspace import NullSpace, SoftTwin, identifiable, null_space_for, semidefinite_matrix, unisolvent_subset
 from ..nullspace.spaces import warn_off_span
-from ..solvers.ridge.selection import CRITERIA, solve
+from ..solvers.ridge.selection import solve
 from ..solvers.ridge.system import Factor
 from .attempts import Attempt, kernel_on_all, possible_attempts
 from .base import FunctionRegressor, alphas_of, kernel_for
 from .frames import GEOGRAPHIC, Frame, check_vector_data, frame_of, geographic_frame
 from .geography import GeographicColumns
 from .observations import FunctionalData, collect_observations, functional_shape, observed_functionals
-from .settling import METRICS, choose_scale, has_open_scale, standardized, warn_of_units, with_column_numbers
+from .settling import choose_scale, has_open_scale, standardized, warn_of_units, with_column_numbers
 from .slopes import gradient_variances
+from .smoother_parameters import check_parameters
 
 _CHUNK_COLUMNS = 1024
 _FACTORS = (1.0, 10.0, 100.0)  # of the soft null space
@@ -159,7 +159,7 @@ class Smoother(FunctionRegressor):
             as a f + b df/dn, Laplacians. See :class:`seminorm.Functional`.
         """
         X, y, weights = self._samples(X, y, sample_weight, functionals)
-        self._check_parameters()
+        check_parameters(self)
         self.X_fit_, self._single = X, y.ndim == 1 or isinstance(self.kernel, VectorKernel)
         frame = self._choose_frame(X, gradients is None and not functionals and self.metric is None)
         self._y, weights = frame.stacked(y, weights)
@@ -341,25 +341,6 @@ class Smoother(FunctionRegressor):
         if not weights.any():
             raise ValueError("sample_weight must have a positive entry: all weights are zero.")
         return X, y.astype(float) if missing is None else np.where(missing, np.nan, y), weights
-
-    def _check_parameters(self) -> None:
-        if self.metric not in METRICS:
-            raise ValueError(f"metric must be one of {', '.join(map(repr, METRICS))}, got {self.metric!r}.")
-        if self.criterion not in CRITERIA:
-            raise ValueError(f"criterion must be one of {', '.join(map(repr, CRITERIA))}, got {self.criterion!r}.")
-        if isinstance(self.alpha, str) and self.alpha != "auto":
-            raise ValueError(f"alpha must be 'auto', a number >= 0 or an array of candidates, got {self.alpha!r}.")
-        if not isinstance(self.alpha, str):
-            alphas = alphas_of(self.alpha)
-            allowed = alphas > 0 if alphas.ndim else alphas >= 0
-            if alphas.ndim > 1 or alphas.size == 0 or not (allowed & np.isfinite(alphas)).all():
-                raise ValueError(
-                    f"alpha must be >= 0 (0 interpolates), and candidates positive, got {self.alpha!r}: use "
-                    "alpha='auto' to have it chosen."
-                )
-        variance = self.prior_variance
-        if variance != "auto" and not (isinstance(variance, Real) and 0 < float(variance) < np.inf):
-            raise ValueError(f"prior_variance must be 'auto' or a positive number, got {variance!r}.")
 
     def _check_observations(self, observed: FunctionalData, space: NullSpace, n_values: int) -> None:
         points, size, distinct = observed.points, len(observed.targets), observed.n_values

@@ -23,7 +23,7 @@ class Field(StoredFunction):
     """f(x) = offset + sum_k coef_k b((x - v_k) / s_k) with tensor-product B-splines b on nested grids.
 
     Outside the box of its coarsest grid a field goes on with the polynomial of degree at most 1 that it has at the
-    nearest point of the box (a constant if no linear function is free).
+    nearest point of the box (a constant if no linear function is free). Axes of the box that close up have no outside.
 
     Parameters
     ----------

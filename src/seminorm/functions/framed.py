@@ -14,6 +14,12 @@ from .sphere import contracted, unit_vectors
 class VectorExpansion(Expansion):
     """A vector field: an expansion in a kernel of vector fields, as a function of points without components.
 
+    Parameters
+    ----------
+    kernel, functionals, dual_coef, null_space, null_coef : as for Expansion
+        The kernel is one of vector fields, and the points of the functionals have the number of a component as last
+        column.
+
     See Also
     --------
     Expansion, seminorm.kernels.Elastic
@@ -50,8 +56,13 @@ class SphereExpansion(Expansion):
 
     Parameters
     ----------
+    kernel, functionals, dual_coef, null_space, null_coef : as for Expansion
+        The points of the functionals are unit vectors.
+
+    Attributes
+    ----------
     latitude_first : bool
-        Whether points are latitude and longitude.
+        Whether points are latitude and longitude; :meth:`facing` sets it.
 
     See Also
     --------

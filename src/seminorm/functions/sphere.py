@@ -9,6 +9,15 @@ def unit_vectors(X: ArrayLike) -> np.ndarray:
 
     Longitudes that differ by 360 give the same bits, and so do all longitudes at a pole.
 
+    Parameters
+    ----------
+    X : array (n, 2)
+        Longitude and latitude in degrees.
+
+    Returns
+    -------
+    array (n, 3)
+
     See Also
     --------
     seminorm.Smoother : Its ``coordinates="geographic"`` measures distances between these vectors.

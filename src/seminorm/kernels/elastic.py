@@ -29,8 +29,7 @@ class VectorKernel(Kernel):
 
     Examples
     --------
-    >>> from seminorm.kernels import Elastic
-    >>> from seminorm.kernels.elastic import VectorKernel
+    >>> from seminorm.kernels import Elastic, VectorKernel
     >>> isinstance(Elastic(), VectorKernel), Elastic().components
     (True, 2)
     """

@@ -76,7 +76,7 @@ class RigidMotions(NullSpace):
     >>> from seminorm.nullspace import RigidMotions
     >>> X = np.random.default_rng(0).random((20, 2))
     >>> rotation = np.column_stack([-X[:, 1], X[:, 0]])
-    >>> model = Smoother(Elastic(0.5), alpha=1.0, null_space=RigidMotions()).fit(X, rotation)
+    >>> model = Smoother(Elastic(0.5, order=1.5), alpha=1.0, null_space=RigidMotions()).fit(X, rotation)
     >>> model.predict([[3.0, 5.0]]).round(6)
     array([[-5.,  3.]])
     """
