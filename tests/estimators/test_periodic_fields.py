@@ -156,7 +156,8 @@ def test_bad_periods_are_named(rng):
     for period, options, words in (
         ([24, 25], {}, "ratio of a power of two"),
         ({5: 3.0}, {}, "period names column 5"),
-        (-1.0, {}, "positive numbers"),
+        ([-1.0, None], {}, "positive numbers"),
+        (24.0, {}, "which of 2 axes closes up"),
         ({"lon": 3.0}, {}, "no names of columns"),
         ([None, None], {}, "at least one column"),
         ([24, None], {"scale": [1.0, 1e-4]}, "coarsest grid would have"),

@@ -91,10 +91,15 @@ def check_parameters(smoother: FieldSmoother) -> None:
         raise ValueError(f"memory_limit must be a positive number of bytes or None, got {smoother.memory_limit!r}.")
 
 
-def periods_of(period: Any, names: Any) -> dict[int, float] | None:
+def periods_of(period: Any, names: Any, dimension: int | None = None) -> dict[int, float] | None:
     """The lengths of the axes that close up, by the numbers of their columns."""
     if period is None:
         return None
+    if not isinstance(period, Mapping) and np.ndim(period) == 0 and dimension is not None and dimension > 1:
+        raise ValueError(
+            f"period={period!r} does not say which of {dimension} axes closes up: name it, as in {{0: {period!r}}} or "
+            f"[{period!r}{', None' * (dimension - 1)}]."
+        )
     if isinstance(period, Mapping):
         numbers = with_column_numbers(list(period), names)
         pairs = list(zip(numbers, period.values(), strict=True))

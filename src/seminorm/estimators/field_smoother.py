@@ -341,7 +341,9 @@ class FieldSmoother(FieldGrids):
 
     def _settings(self, X: Any) -> Settings:
         check_parameters(self)
-        periods = periods_of(self.period, getattr(self, "feature_names_in_", None))
+        columns = getattr(self, "n_features_in_", None)
+        dimension = None if columns is None else columns - len(self._column_numbers)
+        periods = periods_of(self.period, getattr(self, "feature_names_in_", None), dimension)
         self.scale_ = scale_of(self, X, periods)
         roughness, family = energy_of(self)
         return Settings(
