@@ -7,6 +7,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from seminorm import FieldSmoother
+from seminorm.operators import derivatives
 
 pandas, xarray = pytest.importorskip("pandas"), pytest.importorskip("xarray")
 
@@ -68,3 +69,44 @@ def test_splitters_and_pipelines(table):
     blocks = (2 * X["lon"]).astype(int)
     assert len(cross_val_score(smoother, X, z, cv=GroupKFold(3), groups=blocks)) == 3
     assert make_pipeline(StandardScaler(), smoother).fit(X, z).score(X, z) > 0.99
+
+
+def test_blocks_of_verde(table):
+    verde = pytest.importorskip("verde")
+    splitter = verde.BlockKFold(spacing=0.25, n_splits=3, shuffle=True, random_state=0)
+    points, values = table[["lon", "lat"]].to_numpy(), table["z"].to_numpy()  # verde takes no tables here
+    scores = cross_val_score(FieldSmoother(1e-6, depth=4), points, values, cv=splitter)
+    assert len(scores) == 3 and scores.min() > 0.9
+
+
+VARIATIONS = {
+    "a plate": {"order": 2},
+    "a sum": {"operator": 4 * derivatives(1) + derivatives(2), "alpha": 1e-3},
+    "tension": {"operator": "tension"},
+    "Matern": {"operator": "matern", "scale": [2.0, 1.0]},
+    "robust": {"loss": "huber"},
+    "held out": {"criterion": "holdout", "order": 1, "degree": 3, "margin": 1.0},
+}
+
+
+@pytest.mark.parametrize("options", VARIATIONS.values(), ids=VARIATIONS)
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_variations_from_files(options, outputs, table, tmp_path):
+    X, y = table[["lon", "lat"]], table[["z", "lat"]] if outputs == 2 else table["z"]
+    if outputs == 2 and options.get("loss"):
+        pytest.skip("robust losses take one output")
+    model = FieldSmoother(**options).fit(X, y)
+    again = FieldSmoother.load(model.save(tmp_path / "model.npz"))
+    assert repr(again) == repr(model) and again.operator_ == model.operator_ and again.alpha_ == model.alpha_
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    np.testing.assert_array_equal(again.predict_gradient(X), model.predict_gradient(X))
+    assert again.grid(0.5).equals(model.grid(0.5)) and again.details_ == model.details_
+    np.testing.assert_array_equal(again.noise_variance_, model.noise_variance_)
+
+
+def test_a_grid_has_the_deviations_of_its_nodes_in_a_pipeline(table):
+    X, z = table[["lon", "lat"]], table["z"]
+    pipeline = make_pipeline(StandardScaler(), FieldSmoother(1e-4, depth=4)).fit(X, z)
+    mean, std = pipeline.predict(X, return_std=True)
+    np.testing.assert_array_equal(mean, pipeline.predict(X))
+    assert std.shape == (400,) and (std > 0).all()

@@ -230,3 +230,17 @@ def test_what_each_smoother_cannot_take(rng):
         FieldSmoother(criterion="holdout").fit(functionals=[blocks(1, 3)])
     with pytest.raises(ValueError, match="must have 1 coordinates as X has, got 2"):
         FieldSmoother(alpha=1.0).fit([(X[:, :1], X[:, 0])], functionals=[slope])
+
+
+def test_a_field_from_rays_alone(rng):
+    """Travel times between the sides of a square, and what is between them."""
+    ends = [np.column_stack([np.full(150, x), rng.random(150)]) for x in (0.0, 1.0)]
+    sides = [np.column_stack([rng.random(150), np.full(150, y)]) for y in (0.0, 1.0)]
+    rays = Functional.line_integral(*(np.vstack(pair) for pair in zip(ends, sides, strict=True)), n_nodes=24)
+    times = rays.apply(wave)
+    field = FieldSmoother(1e-8, order=2, depth=4).fit(functionals=[(rays, times)])
+    exact = Smoother(Polyharmonic(2), alpha=1e-8).fit(functionals=[(rays, times)])
+    Z = 0.1 + 0.8 * rng.random((200, 2))
+    for model in (field, exact):
+        np.testing.assert_allclose(rays.apply(model.function_), times, atol=1e-3)
+        assert np.sqrt(np.mean((model.predict(Z) - wave(Z)) ** 2)) < 0.03

@@ -1,6 +1,8 @@
 """Files of grids that programs for maps read: GeoTIFF and NetCDF, by other readers; and pictures."""
 
+import shutil
 import struct
+import subprocess
 import zlib
 
 import numpy as np
@@ -54,6 +56,37 @@ def test_geotiff_by_pillow(grid, tmp_path):
     picture = image.open(write_grid(tmp_path / "g.tiff", one, {"crs": "EPSG:4326"}))
     np.testing.assert_array_equal(np.asarray(picture), one.values["z"].T[::-1].astype("f4"))
     assert (2048, 0, 1, 4326) in set(zip(*[iter(picture.tag_v2[34735])] * 4, strict=False))
+
+
+def test_netcdf_by_gmt(grid, tmp_path):
+    """The Generic Mapping Tools see the coordinates, the nodes (gridline registration), the range, and the gaps."""
+    pytest.importorskip("xarray")
+    if shutil.which("gmt") is None:
+        pytest.skip("gmt is not installed")
+    path = write_grid(tmp_path / "g.nc", Grid(grid.axes, {"z": grid.values["z"]}), {"crs": "EPSG:25832"})
+
+    def gmt(*words):
+        return subprocess.run(["gmt", *map(str, words)], capture_output=True, text=True, check=True).stdout.split()
+
+    low, high = np.nanmin(grid.values["z"]), np.nanmax(grid.values["z"])
+    _, *numbers = gmt("grdinfo", "-C", path)
+    found = [float(number) for number in numbers]
+    np.testing.assert_allclose(found[:10], [X[0], X[-1], Y[0], Y[-1], low, high, 25.0, 50.0, 40, 30])
+    nodes = np.array(gmt("grd2xyz", path), dtype=float).reshape(30, 40, 3)
+    np.testing.assert_allclose(nodes[::-1, :, 2].T, grid.values["z"], rtol=1e-6)
+    np.testing.assert_allclose(nodes[0, :, 0], X)
+
+
+def test_netcdf_has_what_the_coards_conventions_ask(grid, tmp_path):
+    """One-dimensional rising coordinates of the nodes with their range, and values with a number for gaps."""
+    xarray = pytest.importorskip("xarray")
+    path = write_grid(tmp_path / "g.nc", Grid(grid.axes, {"z": grid.values["z"]}), {})
+    with xarray.open_dataset(path, decode_cf=False) as file:
+        for name, axis in grid.axes.items():
+            assert file[name].dims == (name,) and (np.diff(file[name]) > 0).all()
+            np.testing.assert_array_equal(file[name].attrs["actual_range"], [axis[0], axis[-1]])
+        assert "_FillValue" in file["z"].attrs and file["z"].dims == ("y", "x")
+        assert file.attrs.get("node_offset", 0) == 0  # values belong to nodes
 
 
 @pytest.mark.parametrize(

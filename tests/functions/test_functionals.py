@@ -67,6 +67,20 @@ def test_cell_averages_integrate_polynomials():
     assert Functional.cell_average(low, high, n_nodes=4).points.shape == (2 * 16, 2)
 
 
+def test_averages_along_lines(rng):
+    start, end = rng.random((5, 3)), 2.0 + rng.random((5, 3))
+    lengths = np.linalg.norm(end - start, axis=1)
+    constant, linear = rng.standard_normal(), rng.standard_normal(3)
+    expected = constant + 0.5 * (start + end) @ linear
+    ours = Functional.line_average(start, end, n_nodes=1).apply(lambda x: constant + x @ linear)
+    np.testing.assert_allclose(ours, expected)
+    # exp(w x) along a line goes from a to b, with the mean (exp(b) - exp(a)) / (b - a)
+    a, b = start @ linear, end @ linear
+    ours = Functional.line_integral(start, end).apply(lambda x: np.exp(x @ linear))
+    np.testing.assert_allclose(ours, lengths * (np.exp(b) - np.exp(a)) / (b - a))
+    np.testing.assert_allclose(Functional.line_integral(start[:1], start[:1]).apply(lambda x: x[:, 0]), 0.0)
+
+
 def test_the_algebra_is_that_of_the_numbers(parts, rng):
     f, a, b = Cubic(), rng.standard_normal(6), rng.standard_normal(6)
     value, slope, mean = parts
@@ -158,6 +172,8 @@ def test_every_function_conforms(rng):
         (lambda v: Functional.average(np.zeros((3, 2)), weights=[1, 1, -1]), "weights must be 3 finite numbers"),
         (lambda v: Functional.cell_average([[0.0]], [[0.0]]), "low must be below high"),
         (lambda v: Functional.cell_average([[0.0]], [[1.0]], n_nodes=0), "n_nodes must be at least 1"),
+        (lambda v: Functional.line_average([[0.0]], [[1.0]], n_nodes=0), "n_nodes must be at least 1"),
+        (lambda v: Functional.line_integral([[0.0]], [[np.inf]]), "start and end must be finite"),
         (lambda v: Functional.gradients(np.zeros((1, 2))).apply(np.sin), "needs function.gradient"),
     ],
 )

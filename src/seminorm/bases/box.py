@@ -115,7 +115,7 @@ class GridBox:
 
     def coordinates(self, X: ArrayLike) -> np.ndarray:
         """Points in cells of level 0. The difference to the corner comes first: large offsets lose nothing."""
-        places = (np.asarray(X, dtype=float, order="C") - self.low) / (self.scale * self.spacing)
+        places = (np.asarray(X, dtype=float, order="C") - self.low) / self.scale / self.spacing
         if self.axes is not None:
             return mapped(places, self.axes)
         for axis in np.flatnonzero(self.wraps):

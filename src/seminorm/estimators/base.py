@@ -70,7 +70,7 @@ class FunctionRegressor(SavedEstimator, RegressorMixin, BaseEstimator, ABC):
         if not return_std:
             return mean
         std = self._std(X)
-        return mean, np.sqrt(std**2 + self.noise_variance_) if noisy else std
+        return mean, np.hypot(std, self._noise_std) if noisy else std
 
     def predict_quantile(self, X: Any, q: ArrayLike, *, observation: bool = True) -> np.ndarray:
         """Quantiles of a normal prediction at X, of a new observation of weight 1 or of f.
@@ -93,6 +93,11 @@ class FunctionRegressor(SavedEstimator, RegressorMixin, BaseEstimator, ABC):
             raise ValueError(f"q must lie between 0 and 1, got {q!r}.")
         mean, std = self.predict(X, return_std="observation" if observation else True)
         return mean[(...,) + (None,) * levels.ndim] + np.multiply.outer(std, special.ndtri(levels))
+
+    @property
+    def _noise_std(self) -> Any:
+        """Of an observation of weight 1."""
+        return np.sqrt(self.noise_variance_)
 
     def predict_gradient(self, X: Any) -> np.ndarray:
         """Gradients at X: (n, d), or (n, k, d) for k outputs."""

@@ -175,6 +175,12 @@ def validated(smoother: BaseEstimator, X: Any, y: Any, covariates: int = 0) -> t
     """Arrays of an ordinary call, X with so many columns that are no coordinates; a memory-mapped X is checked chunk by
     chunk later.
     """
+    for name, part in (("X", X), ("y", y)):
+        if np.ma.is_masked(part):
+            raise ValueError(
+                f"{name} is a masked array, and {np.ma.count_masked(part)} of its numbers are masked: leave these "
+                "points out."
+            )
     if isinstance(X, np.memmap):
         smoother.n_features_in_ = X.shape[1]
         return X, y

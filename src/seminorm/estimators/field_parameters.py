@@ -80,7 +80,7 @@ def check_parameters(smoother: FieldSmoother) -> None:
     if isinstance(smoother.scale, str):
         if smoother.scale != "auto":
             raise ValueError(f'scale must be "auto" or positive, got {smoother.scale!r}.')
-    elif not np.all(np.isfinite(smoother.scale)) or np.min(smoother.scale) <= 0:
+    elif not _is_positive(smoother.scale):
         raise ValueError(f"scale must be positive, got {smoother.scale!r}.")
     _check_anisotropy(smoother)
     for name, low in (("margin", 0), ("tol", 0), ("max_iter", 1), ("std_samples", 1)):
@@ -132,6 +132,15 @@ def _check_operator(smoother: FieldSmoother) -> None:
             f"operator={operator!r} is chosen together with alpha: leave alpha out, or give an operator such as "
             f"4 * derivatives(1) + derivatives(2) beside alpha={smoother.alpha!r}."
         )
+
+
+def _is_positive(scale: object) -> bool:
+    """Whether it is one positive number, or several."""
+    try:
+        numbers = np.asarray(scale, dtype=float)
+    except (TypeError, ValueError):
+        return False
+    return bool(numbers.size and np.isfinite(numbers).all() and numbers.min() > 0.0)
 
 
 def _is_number(value: object, low: float) -> bool:

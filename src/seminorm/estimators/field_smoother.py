@@ -40,6 +40,7 @@ from .field_input import (
     without_unused,
 )
 from .field_parameters import anisotropy_of, check_parameters, energy_of, periods_of
+from .field_units import check_weights, unit_of, zoom_of
 from .geography import warn_of_mixed_units
 from .observations import functional_shape
 
@@ -109,7 +110,8 @@ class FieldSmoother(FieldGrids):
     memory_limit : float, optional
         In bytes. Left out, what the machine has.
     std_samples : int
-        Random fields for the standard deviation at more than 64 points; its relative error is 1 / sqrt(2 std_samples).
+        Random fields for the standard deviation at more than 64 points, of relative error 1 / sqrt(2 std_samples). In
+        one and two dimensions, deviations of fields with up to some 3000 independent coefficients are exact.
     calibrated : bool
         Whether standard deviations of f are scaled so that bands of 95 % cover as many values of blocks that are held
         out, if alpha is "auto"; it takes one more fit, and 24 draws, when deviations are first asked for.
@@ -130,7 +132,8 @@ class FieldSmoother(FieldGrids):
     scale_ : array
         What coordinates are divided by.
     operator_ : Operator
-        What alpha multiplies, in coordinates divided by ``scale``, and mapped by ``anisotropy_``.
+        What alpha multiplies, in coordinates divided by ``scale_``, and by a power of two if their extent is beyond
+        2**-100 or 2**100, and mapped by ``anisotropy_``.
     anisotropy_ : array (d, d)
         The map of scaled coordinates that was taken, the identity if there is none. ``details_["anisotropy"]`` has the
         ``directions`` and the relative ``lengths`` over which the field looks alike, the ``gain`` in minus twice the
@@ -197,6 +200,8 @@ class FieldSmoother(FieldGrids):
     scale_: Any
     _state = ("_value_name", "_column_numbers")
     _column_numbers: tuple[int, ...] = ()
+    _zoom = 1.0
+    _observes_functionals = False
     _value_name: str | list[str] = "value"
 
     def __init__(
@@ -336,7 +341,15 @@ class FieldSmoother(FieldGrids):
     def _restore(self, fitted: dict[str, Any]) -> None:
         field = field_from_content(fitted.pop("function_"))
         super()._restore(
-            fitted | {"function_": field, "_posterior": None, "_drawn": None, "_repetition": None, "_saved_factor": 1.0}
+            fitted
+            | {
+                "function_": field,
+                "_posterior": None,
+                "_drawn": None,
+                "_repetition": None,
+                "_saved_factor": 1.0,
+                "_unit": 1.0,
+            }
         )
 
     def _settings(self, X: Any) -> Settings:
@@ -353,13 +366,14 @@ class FieldSmoother(FieldGrids):
             family=family,
             degree=max(2, roughness.order) if self.degree is None else self.degree,
             depth=None if self.depth == "auto" else int(self.depth),
-            scale=self.scale_,
+            scale=np.asarray(self.scale_, dtype=float) * self._zoom,
             anisotropy=anisotropy_of(self),
             margin=self.margin,
             period=periods,
             tol=self.tol,
             max_iter=self.max_iter,
             memory_limit=self.memory_limit,
+            resolved=not isinstance(self.alpha, str),
         )
 
     def _levels(self, source: Source, settings: Settings, begin: Callable[[Tree], object]) -> Iterator[Fit]:
@@ -370,6 +384,8 @@ class FieldSmoother(FieldGrids):
         return fit_with_features(source, settings, begin) if has_features else fit_levels(source, settings, begin)
 
     def _source(self, X, y, sample_weight, gradients, gradient_weight, functionals) -> Source:
+        self._unit = self._zoom = 1.0
+        self._observes_functionals = functionals is not None
         if X is None and functionals is not None:
             if not (y is None and sample_weight is None and gradients is None):
                 raise ValueError("y, sample_weight and gradients need X; functionals have targets of their own.")
@@ -396,7 +412,10 @@ class FieldSmoother(FieldGrids):
                     "give at least one of them."
                 )
             sample_weight, gradients, gradient_weight = map(floats, (sample_weight, gradients, gradient_weight))
+            check_weights(sample_weight)
             X, y = validated(self, X, without_unused(y, sample_weight), len(self.null_columns or ()))
+            if not isinstance(X, np.memmap):
+                y = self._near_one(X, y, gradients)
             if gradients is None and not isinstance(X, np.memmap) and self.loss == "squared":
                 X, y, sample_weight = without_repetitions(X, y, sample_weight)
         elif y is not None and not hasattr(X, "dask"):
@@ -410,10 +429,20 @@ class FieldSmoother(FieldGrids):
             return Source.of(lambda: map(existing, X()))
         return Source.of(X, y, sample_weight, gradients, gradient_weight, chunk_points=points)
 
+    def _near_one(self, X: np.ndarray, y: np.ndarray | None, gradients: np.ndarray | None) -> np.ndarray | None:
+        """The values divided by a unit, where the squares of values or the powers of lengths would be no numbers."""
+        check_parameters(self)
+        if self.alpha == "auto" and self.null_columns is None and energy_of(self)[0].is_single:  # else no numbers, too
+            self._zoom = zoom_of(X, np.ones(()) if isinstance(self.scale, str) else np.asarray(self.scale, dtype=float))
+        if y is None or gradients is not None or self._observes_functionals:
+            return y
+        self._unit = unit_of(y)
+        return y if self._unit == 1.0 else y / self._unit
+
     def _keep(self, fit: Fit, settings: Settings) -> None:
         posterior = fit.posterior()  # takes a while, and an interruption must not leave half of the attributes
         self.__dict__.update(
-            function_=fit.field,
+            function_=fit.field if self._unit == 1.0 else fit.field.times(self._unit),
             alpha_=fit.alpha,
             alpha_path_=_path(fit),
             operator_=Multiplier(fit.field.roughness.factors),
@@ -431,7 +460,7 @@ class FieldSmoother(FieldGrids):
             _saved_factor=None,
         )
         if fit.drift is not None:
-            self.null_coef_ = fit.drift.given_coef
+            self.null_coef_ = fit.drift.given_coef * self._unit
         if fit.factors is not None:
             self.weights_ = fit.factors
 

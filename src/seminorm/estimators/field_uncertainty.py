@@ -33,6 +33,7 @@ class FieldUncertainty(FunctionRegressor):
     _drawn: list[Field] | None
     _saved_noise: Any
     _saved_factor: float | None
+    _unit = 1.0  # of the values that were fitted: noise and posterior are in it
     _features: FreeFeatures
 
     @property
@@ -40,13 +41,16 @@ class FieldUncertainty(FunctionRegressor):
         """Standard deviations of ``null_coef_``, of the same shape, by generalised least squares; not calibrated."""
         drift = self._known_drift()
         std = np.sqrt(np.diag(drift.given_covariance))
-        return np.multiply.outer(std, np.sqrt(self.noise_variance_))
+        return np.multiply.outer(std, self._noise_std)
 
     @property
     def noise_variance_(self) -> Any:
         """Estimated noise variance of an observation of weight 1; an array (k,) for k outputs."""
         check_is_fitted(self)
-        return self._saved_noise if self._posterior is None else self._posterior.noise_variance
+        with np.errstate(over="ignore", under="ignore"):
+            return (
+                self._saved_noise if self._posterior is None else self._posterior.noise_variance * np.square(self._unit)
+            )
 
     @property
     def deviation_factor_(self) -> float:
@@ -93,12 +97,20 @@ class FieldUncertainty(FunctionRegressor):
         excess = functional.apply(self._excess) if self._features else None
         return value, self._spread(functional.apply, excess)
 
+    @property
+    def _deviation_unit(self) -> float:
+        return self.deviation_factor_ * self._unit
+
+    @property
+    def _noise_std(self) -> Any:
+        return super()._noise_std if self._posterior is None else np.sqrt(self._posterior.noise_variance) * self._unit
+
     def _draws(self, X: np.ndarray, number: int, random_state: Any) -> Iterator[np.ndarray]:
         """Values of random functions."""
         if not number >= 1:
             raise ValueError(f"n_samples must be at least 1, got {number}.")
         seed = int(check_random_state(random_state).randint(2**31 - 1))
-        mean, factor, posterior = self._mean(X), self.deviation_factor_, self._known_posterior()
+        mean, factor, posterior = self._mean(X), self._deviation_unit, self._known_posterior()
         points, deviation = self._features.coordinates(X), np.asarray(np.sqrt(posterior.noise_variance))
         excess = self._excess(X) if self._features else None
         rng = np.random.default_rng([seed, 1])
@@ -136,7 +148,7 @@ class FieldUncertainty(FunctionRegressor):
         variance = np.asarray(squares / len(drawn))
         if excess is not None:
             variance = variance + self._known_drift().variance_of(excess)
-        return self.deviation_factor_ * np.sqrt(posterior.of_outputs(variance))
+        return self._deviation_unit * np.sqrt(posterior.of_outputs(variance))
 
     def _std(self, X: np.ndarray, exact: bool | None = None) -> np.ndarray:
         posterior = self._known_posterior()
@@ -158,7 +170,7 @@ class FieldUncertainty(FunctionRegressor):
         variance = np.maximum(posterior.variance(points), 0.0)
         if excess is not None:
             variance = variance + posterior.of_outputs(self._known_drift().variance_of(excess))
-        std[inside] = self.deviation_factor_ * np.sqrt(variance)
+        std[inside] = self._deviation_unit * np.sqrt(variance)
         return std
 
 

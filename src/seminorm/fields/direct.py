@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import product
 
 import numpy as np
-from scipy import sparse
+from scipy import linalg, sparse
 
 from .._base.blas import suited_to
 from ..bases.bsplines import refinement_mask
@@ -47,7 +47,7 @@ class DirectSolver:
         self._spread = _spread(self.tree)
         matrix = sparse.csc_array(self._spread.T @ _on_leaves(system, alpha) @ self._spread)
         root = 1.0 / np.sqrt(np.maximum(matrix.diagonal(), np.finfo(float).tiny))
-        self._scale = root[:, None]
+        self._scale = root
         self._matrix = sparse.csc_array(sparse.diags_array(root) @ matrix @ sparse.diags_array(root))
 
     @cached_property
@@ -69,17 +69,32 @@ class DirectSolver:
         """Of functionals with these rows in the coefficients on the leaves (size, blocks * functions), for a noise of
         variance one.
         """
+        if rows.shape[0] == 0:
+            return np.zeros(0)
         needed = np.unique(rows.indices)
         spread = sparse.csr_array(self._spread[needed])
-        covariance = spread @ self._inverse(spread.T.toarray())
+        inner = np.unique(spread.indices)
+        spread = sparse.csr_array(spread[:, inner])
+        covariance = spread @ (spread @ self._covariance(inner)).T
         rows = sparse.csr_array(rows[:, needed])
         parts = (rows[first : first + _TOGETHER] for first in range(0, rows.shape[0], _TOGETHER))
         return np.concatenate([np.asarray((part * (part @ covariance)).sum(axis=1)).reshape(-1) for part in parts])
 
-    def _inverse(self, right: np.ndarray) -> np.ndarray:
-        assert self._factors is not None
+    def _covariance(self, inner: np.ndarray) -> np.ndarray:
+        """Of some functions: the inverse of what is left of the matrix once the others, of which only those at the rim
+        meet these, are eliminated.
+        """
+        others = np.setdiff1d(np.arange(self._matrix.shape[0]), inner)
+        rest = self._matrix[inner][:, inner].toarray()
         with suited_to(0):
-            return self._scale * self._factors(self._scale * right)
+            if len(others):
+                coupling = sparse.csc_array(self._matrix[others][:, inner])
+                rim = np.flatnonzero(np.diff(coupling.indptr))
+                meeting = coupling[:, rim]
+                rest[np.ix_(rim, rim)] -= meeting.T @ factorize(self._matrix[others][:, others])(meeting.toarray())
+            factor = linalg.cho_factor(rest, lower=True, overwrite_a=True, check_finite=False)
+            inverse = linalg.cho_solve(factor, np.diag(self._scale[inner]), overwrite_b=True, check_finite=False)
+        return self._scale[inner][:, None] * inverse
 
 
 def _numbers(tree: Tree, level: int, places: np.ndarray) -> np.ndarray:

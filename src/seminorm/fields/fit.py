@@ -39,7 +39,7 @@ _SPARSE = 4  # points in an occupied cell, below which alpha tells whether finer
 _SMOOTH = 0.3  # energy against data of a function of the finest level, from which on finer ones are not needed
 _HELD_OUT = 0.2
 _LARGE = 1e40  # extent whose powers, up to the sixth, stay far from the limits of numbers
-_SMALL = 2000  # points, up to which a given alpha is resolved
+_SMALL, _CELLS_PER_POINT = 2000, 64  # points, up to which a given alpha is resolved, and how finely
 _EXACT = 1e-12  # mean square of the residuals, relative to the data, that counts as nothing
 _MANY = 1000  # points of which a field of depth 0 or 1 is suspicious
 _OUTLYING = 100  # mean against median of squared residuals; 2.2 for normal noise, about 5 for heavy tails
@@ -269,12 +269,11 @@ class _FieldLevels(LevelProblem[Fit]):
 
     def _alpha_rules(self, tree: Tree, system: System) -> bool:
         """Whether a given alpha smooths a small set, and not the size of the cells: then it is resolved, as by
-        :class:`seminorm.Smoother`.
+        :class:`seminorm.Smoother`, down to some cells for each point.
         """
-        few = self._summary.n_points <= _SMALL and tree.box.dimension <= 2
-        return (
-            few and not self._settings.chosen and well_posed(tree.box.dimension, self._settings.roughness.order, system)
-        )
+        d, n = tree.box.dimension, self._summary.n_points
+        few = n <= _SMALL and d <= 2 and 2 ** (d * (tree.depth + 1)) <= _CELLS_PER_POINT * n
+        return few and self._settings.resolved and well_posed(d, self._settings.roughness.order, system)
 
     def _unresolved(self, tree: Tree, fit: Fit) -> np.ndarray:
         """Blocks of the finest level of whose functions the data see far more than the semi-norm, unless the field

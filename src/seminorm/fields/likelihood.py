@@ -43,6 +43,7 @@ class Likelihood:
         self.windows, self.centered = windows, centered
         self.basis = windows[0].basis
         self._energies: dict[int, sparse.csc_array] = {}
+        self._complements: dict[int, tuple[np.ndarray, float]] = {}
         self._priors: dict[Roughness, tuple[sparse.csc_array, float]] = {}
         self._data = [sparse.csc_array(part.design.T @ sparse.diags_array(part.w) @ part.design) for part in windows]
 
@@ -112,13 +113,19 @@ class Likelihood:
             matrix = sparse.csc_array(sum(factor * self._energy(order) for order, factor in roughness.parts))
             if len(self._priors) > _KEPT:
                 self._priors.clear()
-            self._priors[roughness] = (matrix, _log_determinant(matrix, self._polynomials(roughness.lowest)))
+            self._priors[roughness] = (matrix, _log_determinant(matrix, *self._complement(roughness.lowest)))
         return self._priors[roughness]
 
     def _energy(self, order: int) -> sparse.csc_array:
         if order not in self._energies:
             self._energies[order] = sparse.csc_array(self.basis.energy(order))
         return self._energies[order]
+
+    def _complement(self, lowest: int) -> tuple[np.ndarray, float]:
+        """For :func:`_log_determinant`; the same for all roughnesses with as many free polynomials."""
+        if lowest not in self._complements:
+            self._complements[lowest] = _kept_rows(self._polynomials(lowest))
+        return self._complements[lowest]
 
     def _polynomials(self, number: int) -> np.ndarray:
         """Coefficients of the constant and of the coordinates: the polynomials below degree 2."""
@@ -133,17 +140,21 @@ def free_polynomials(dimension: int, lowest: int) -> int:
     return (0, 1, 1 + dimension)[lowest]
 
 
-def _log_determinant(matrix: sparse.csc_array, free: np.ndarray) -> float:
-    """Of a matrix on the complement of its null space, spanned by the columns of ``free``.
+def _log_determinant(matrix: sparse.csc_array, kept: np.ndarray, correction: float) -> float:
+    """Of a matrix on the complement of its null space, spanned by the columns of N.
 
     A minor without as many rows as there are columns N has det(N_rows)^2 / det(N'N) times that determinant.
     """
+    return factorize_band(matrix[kept][:, kept]).log_determinant() + correction
+
+
+def _kept_rows(free: np.ndarray) -> tuple[np.ndarray, float]:
+    """The rows of such a minor, and the logarithm of det(N'N) / det(N_rows)^2."""
     left_out = _independent_rows(free)
     kept = np.setdiff1d(np.arange(len(free)), left_out)
-    minor = factorize_band(matrix[kept][:, kept]).log_determinant()
     if free.shape[1] == 0:
-        return minor
-    return minor + np.linalg.slogdet(free.T @ free)[1] - 2.0 * np.linalg.slogdet(free[left_out])[1]
+        return kept, 0.0
+    return kept, np.linalg.slogdet(free.T @ free)[1] - 2.0 * np.linalg.slogdet(free[left_out])[1]
 
 
 def _independent_rows(free: np.ndarray) -> np.ndarray:

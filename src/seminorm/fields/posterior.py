@@ -159,7 +159,7 @@ class Posterior:
 
     def __getstate__(self) -> dict:
         """All but observations that cannot be copied to another process."""
-        changed = {}
+        changed: dict[str, Any] = {}
         if self.source is not None and not self.source.in_memory:
             self.noise_variance  # noqa: B018  # needs them
             changed["source"] = None

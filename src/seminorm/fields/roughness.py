@@ -68,6 +68,11 @@ class Roughness:
         return len(self.factors) - 1
 
     @property
+    def is_single(self) -> bool:
+        """Whether it is one semi-norm."""
+        return self.lowest == self.order
+
+    @property
     def parts(self) -> list[tuple[int, float]]:
         """The orders that count, with their factors."""
         return [(order, factor) for order, factor in enumerate(self.factors) if factor > 0.0]

@@ -16,7 +16,8 @@ _LEVEL_TOL, _CLOSE_TOL = 1e-2, 1e-5
 
 @dataclass(frozen=True)
 class Settings:
-    """How to fit: see :class:`seminorm.FieldSmoother` for the meaning.
+    """How to fit: see :class:`seminorm.FieldSmoother` for the meaning. ``resolved``: whether cells are made so small
+    that a given alpha smooths a small set, and not their size.
 
     See Also
     --------
@@ -38,6 +39,7 @@ class Settings:
     max_iter: int = 300
     memory_limit: float | None = None
     warns: bool = True
+    resolved: bool = False
 
     @property
     def chosen(self) -> bool:

@@ -329,7 +329,7 @@ class System(Equations):
         return image
 
     def local_form(self, collapsed: np.ndarray, alpha: float) -> np.ndarray:
-        """alpha times the energy, plus the data without functionals, applied to coefficients collapsed on the leaves."""
+        """alpha times the energy, plus the data without functionals, applied to collapsed coefficients."""
         image = np.empty_like(collapsed)
         _apply_leaves(self.energy, collapsed, alpha * self.energy.factors, self._data_line, self._data, image)
         return image

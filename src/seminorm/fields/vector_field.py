@@ -90,6 +90,10 @@ class VectorField(StoredFunction):
         values, gradients = zip(*(component.jet(X) for component in self.components), strict=True)
         return np.stack(values, axis=1), np.stack(gradients, axis=1)
 
+    def times(self, factor: float) -> VectorField:
+        """The outputs multiplied by a number."""
+        return VectorField([component.times(factor) for component in self.components])
+
     def seminorm(self) -> np.ndarray:
         """|f| of each output (k,)."""
         return np.array([component.seminorm() for component in self.components])

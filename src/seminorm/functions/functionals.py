@@ -51,7 +51,8 @@ class Functional:
     0; for order 1 all d components of the first point, then of the second, ...). Functionals of the same size can be
     added, also those of different orders and points, and multiplied by one number, or by one number per functional;
     ``matrix @ functional`` combines them, ``functional[rows]`` chooses some of them. :meth:`values`, :meth:`gradients`,
-    :meth:`along`, :meth:`average` and :meth:`cell_average` make the usual ones.
+    :meth:`along`, :meth:`average`, :meth:`cell_average`, :meth:`line_average` and :meth:`line_integral` make the usual
+    ones.
 
     Parameters
     ----------
@@ -203,6 +204,36 @@ class Functional:
         nodes, weights = box_quadrature(d, n_nodes)
         points = (low[:, None] + (high - low)[:, None] * nodes).reshape(-1, d)
         return cls.average(points, np.repeat(np.arange(n), len(nodes)), np.tile(weights, n))
+
+    @classmethod
+    def line_average(cls, start: ArrayLike, end: ArrayLike, n_nodes: int = 8) -> Functional:
+        """Means along straight lines between points (n, d), by Gauss-Legendre quadrature: exact to degree 2 n_nodes - 1
+        along each line. Lines that cross many bumps of the function need more nodes, a few for each bump.
+        """
+        start, end = np.broadcast_arrays(_points(start, "start"), _points(end, "end"))
+        if not (np.isfinite(start).all() and np.isfinite(end).all()):
+            raise ValueError("start and end must be finite.")
+        if n_nodes < 1:
+            raise ValueError(f"n_nodes must be at least 1, got {n_nodes!r}.")
+        n, d = start.shape
+        nodes, weights = box_quadrature(1, n_nodes)
+        points = (start[:, None] + (end - start)[:, None] * nodes).reshape(-1, d)
+        return cls.average(points, np.repeat(np.arange(n), n_nodes), np.tile(weights, n))
+
+    @classmethod
+    def line_integral(cls, start: ArrayLike, end: ArrayLike, n_nodes: int = 8) -> Functional:
+        """Integrals over the arc length along straight lines between points (n, d), such as travel times of rays
+        through a field of slowness: :meth:`line_average` times the lengths.
+
+        Examples
+        --------
+        >>> Functional.line_integral([[0.0, 0.0]], [[3.0, 4.0]]).apply(lambda x: x[:, 0] * x[:, 1]).round(12)
+        array([20.])
+        """
+        lengths = np.linalg.norm(
+            np.subtract(*np.broadcast_arrays(_points(end, "end"), _points(start, "start"))), axis=1
+        )
+        return cls.line_average(start, end, n_nodes) * lengths
 
     @classmethod
     def stack(cls, functionals: Sequence[Functional]) -> Functional:

@@ -142,6 +142,11 @@ class Operator(EqualByParameters):
         (mine, first), (theirs, second) = _base_and_power(self), _base_and_power(factor)
         return mine ** (first + second) if mine == theirs else OperatorProduct(self, factor)
 
+    def __sub__(self, other: object) -> Operator:
+        raise ValueError(
+            f"operators cannot be subtracted, got {self!r} - {other!r}: symbols are sums with positive factors."
+        )
+
     __radd__ = __add__
     __rmul__ = __mul__
 
