@@ -45,11 +45,12 @@ def show(name, values, minutes):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--draws", type=int, default=64, help="std_samples of FieldSmoother")
+    parser.add_argument("--draws", type=int, default=48, help="std_samples of FieldSmoother")
+    parser.add_argument("--anisotropy", choices=("auto", "rotated"), help="of FieldSmoother; none by default")
     parser.add_argument("--latitude", type=float, help="where a degree of longitude counts as long as it is")
     arguments = parser.parse_args()
     require("scattered/heaton_sat.npz")
-    found, seconds = ours(arguments.latitude, std_samples=arguments.draws)
+    found, seconds = ours(arguments.latitude, std_samples=arguments.draws, anisotropy=arguments.anisotropy)
     print(f"{'':>16} " + " ".join(f"{title:>7}" for title in ("RMSE", "MAE", "CRPS", "score", "cover")) + "  minutes")
     for name, row in PUBLISHED.items():
         show(name, row[:-1], row[-1])

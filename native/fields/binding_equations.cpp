@@ -27,8 +27,9 @@ void edges(const TreeLinks& links, In<i64, 1> blocks, In<i64, 1> lines, In<bool,
 void apply(const TreeLinks& links, In<double, 2> x, In<double, 1> factors, In<i32, 2> kind, In<double, 3> edge,
            In<double, 2> inner, std::optional<In<i32, 2>> data_line, std::optional<In<double, 3>> data,
            Out<double, 2> y) {
-    links.need_coefficients(x, "x");
-    links.need_coefficients(y, "y");
+    const i64 blocks = links.view().blocks, sides = blocks ? length(x) / blocks : 0;
+    need(length(x) == sides * blocks && length(x, 1) == links.nodes(), "x must be (sides * blocks, side**d)");
+    need(length(y) == length(x) && length(y, 1) == links.nodes(), "y must have the shape of x");
     need(length(factors) == links.view().levels, "factors needs one entry per level");
     need(length(kind) == links.view().blocks && length(kind, 1) == links.lines(), "kind must be (blocks, lines)");
     need(length(inner) == links.view().levels && length(inner, 1) == links.stencil(),
@@ -47,6 +48,7 @@ void apply(const TreeLinks& links, In<double, 2> x, In<double, 1> factors, In<i3
         need_range(*data_line, -1, length(*data), "data_line");
     }
     const StencilApplication a{links.view(),
+                               sides,
                                x.data(),
                                factors.data(),
                                kind.data(),
@@ -226,7 +228,7 @@ void bind_field_equations(nb::module_& m) {
           array("stencils"), "Energy stencils of lines that lie on leaves in part.");
     m.def("apply_stencils", &apply, nb::arg("links"), array("x"), array("factors"), array("kind"), array("edge"),
           array("inner"), array("data_line").none(), array("data").none(), array("y"),
-          "Energy and data on the leaves.");
+          "Energy and data on the leaves, for the x of several sides one after the other.");
     m.def("assemble", &assemble, nb::arg("links"), array("points"), array("observations"), array("weights"),
           array("order"), array("start"), array("chosen"), array("starts"), array("cell"), array("spacings"),
           nb::arg("values_first"), nb::arg("gradients_first"), array("data_line"), array("data"), array("right"),

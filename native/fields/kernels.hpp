@@ -8,14 +8,15 @@ namespace seminorm {
 // y = factors[level] energy x + data x on the leaves, all arrays (blocks, side**D); see stencils.hpp.
 struct StencilApplication {
     Links links;
-    const double* x;
+    i64 sides;              // several x, one after the other: stencils are read once for all of them
+    const double* x;        // (sides, blocks, side**D)
     const double* factors;  // (levels,)
     const i32* kind;        // (blocks, lines): 0 on no leaf, 1 all on leaves, 2 + r the edge stencil r
     const double* edge;     // (r, stencil, side)
     const double* inner;    // (levels, stencil)
     const i32* data_line;   // (blocks, lines): the line's place in data, -1 for none; or no array at all
     const double* data;     // (places, stencil, side)
-    double* y;
+    double* y;              // (sides, blocks, side**D)
 };
 
 struct EdgeStencils {

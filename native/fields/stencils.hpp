@@ -1,4 +1,4 @@
-// Normal equations as stencils: y = factor energy x + data x, on the leaves.
+// Normal equations as stencils: y = factor energy x + data x, on the leaves, for one x or several.
 //
 // Functions come in lines of `side` along the last axis. A line that lies wholly on leaf cells of its level has the
 // energy stencil of the level; one that does so in part has an edge stencil of its own (stencil, side); others have
@@ -58,45 +58,56 @@ SEMINORM_INLINE void own_line(const double* padded, int base, const double* entr
     }
 }
 
-template <int D, int Q> void apply_stencils(const StencilApplication& a, i64 begin, i64 end) {
+// One block: image from the padded copy of x.
+template <int D, int Q>
+SEMINORM_INLINE void apply_to_block(const StencilApplication& a, i64 b, const double* padded, double* image) {
     using B = Block<D, Q>;
     constexpr int chunk = least(B::side, 8), together = B::lines % 4 ? 1 : 4;
     constexpr i64 entries = i64(B::stencil) * B::side;
-    Scratch<double> padded(B::padded + 8, 0.0);
+    const i32* kinds = a.kind + b * B::lines;
+    const i64 level = a.links.level_of[b];
+    const double factor = a.factors[level], *inner = a.inner + level * B::stencil;
     double totals[together][B::side];
+    for (int line = 0; line < B::lines; line += together) {
+        int bases[together];
+        bool constant = factor != 0.0;
+        for (int t = 0; t < together; ++t) {
+            bases[t] = line_in_padded<D, Q>(line + t);
+            constant = constant && kinds[line + t] == 1;
+            for (int j = 0; j < B::side; ++j) totals[t][j] = 0.0;
+        }
+        if (constant) constant_lines<D, Q, chunk>(padded, bases, inner, factor, totals);
+        for (int t = 0; t < together; ++t) {
+            const i32 kind = kinds[line + t];
+            if (!constant && kind == 1 && factor != 0.0) {
+                const int base[1] = {bases[t]};
+                constant_lines<D, Q, chunk>(padded, base, inner, factor, totals + t);
+            } else if (kind > 1 && factor != 0.0) {
+                own_line<D, Q, chunk>(padded, bases[t], a.edge + (kind - 2) * entries, factor, totals[t]);
+            }
+            if (const i32 row = a.data_line ? a.data_line[b * B::lines + line + t] : -1; row >= 0)
+                own_line<D, Q, chunk>(padded, bases[t], a.data + row * entries, 1.0, totals[t]);
+            for (int j = 0; j < B::side; ++j) image[(line + t) * B::side + j] = totals[t][j];
+        }
+    }
+}
+
+template <int D, int Q> void apply_stencils(const StencilApplication& a, i64 begin, i64 end) {
+    using B = Block<D, Q>;
+    Scratch<double> padded(B::padded + 8, 0.0);
+    const i64 size = a.links.blocks * B::nodes;
     for (i64 b = begin; b < end; ++b) {
         const i32* kinds = a.kind + b * B::lines;
-        double* image = a.y + b * B::nodes;
         bool some = false;
         for (int line = 0; line < B::lines; ++line) some = some || kinds[line] > 0;
-        if (!some) {
-            for (int node = 0; node < B::nodes; ++node) image[node] = 0.0;
-            continue;
-        }
-        read_padded<D, Q>(a.x, a.links.neighbors + b * B::around, padded.data());
-        const i64 level = a.links.level_of[b];
-        const double factor = a.factors[level], *inner = a.inner + level * B::stencil;
-        for (int line = 0; line < B::lines; line += together) {
-            int bases[together];
-            bool constant = factor != 0.0;
-            for (int t = 0; t < together; ++t) {
-                bases[t] = line_in_padded<D, Q>(line + t);
-                constant = constant && kinds[line + t] == 1;
-                for (int j = 0; j < B::side; ++j) totals[t][j] = 0.0;
+        for (i64 s = 0; s < a.sides; ++s) {
+            double* image = a.y + s * size + b * B::nodes;
+            if (!some) {
+                for (int node = 0; node < B::nodes; ++node) image[node] = 0.0;
+                continue;
             }
-            if (constant) constant_lines<D, Q, chunk>(padded.data(), bases, inner, factor, totals);
-            for (int t = 0; t < together; ++t) {
-                const i32 kind = kinds[line + t];
-                if (!constant && kind == 1 && factor != 0.0) {
-                    const int base[1] = {bases[t]};
-                    constant_lines<D, Q, chunk>(padded.data(), base, inner, factor, totals + t);
-                } else if (kind > 1 && factor != 0.0) {
-                    own_line<D, Q, chunk>(padded.data(), bases[t], a.edge + (kind - 2) * entries, factor, totals[t]);
-                }
-                if (const i32 row = a.data_line ? a.data_line[b * B::lines + line + t] : -1; row >= 0)
-                    own_line<D, Q, chunk>(padded.data(), bases[t], a.data + row * entries, 1.0, totals[t]);
-                for (int j = 0; j < B::side; ++j) image[(line + t) * B::side + j] = totals[t][j];
-            }
+            read_padded<D, Q>(a.x + s * size, a.links.neighbors + b * B::around, padded.data());
+            apply_to_block<D, Q>(a, b, padded.data(), image);
         }
     }
 }

@@ -49,6 +49,11 @@ def test_what_is_asked_for_reaches_the_estimator(options, wanted, walk, tmp_path
     np.testing.assert_allclose(gridded(walk, tmp_path, *options), expected, rtol=1e-9)
 
 
+def test_directions_are_chosen_when_asked_for_and_said(walk, tmp_path, capsys):
+    gridded(walk, tmp_path, "--anisotropy", "auto", "--order", "1")
+    assert "no direction is smoother than others: there is one coordinate" in capsys.readouterr().out
+
+
 def test_the_notes_of_a_grid_file(walk, tmp_path):
     xarray = pytest.importorskip("xarray")
     gridded(walk, tmp_path, "--operator", "tension", name="grid.nc")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from seminorm import FieldSmoother, Functional, Smoother
+from seminorm.fields.sources import block_numbers
 from seminorm.kernels import Polyharmonic
 
 
@@ -198,3 +199,24 @@ def test_what_a_drift_does_not_go_with(rng, tmp_path):
         model.save(tmp_path / "model.npz")
     with pytest.raises(ValueError, match="null_space and null_columns tell no gradients"):
         model.predict_gradient(X)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["drift", "huber"])
+def test_bands_cover_clean_values_of_held_out_blocks(kind):
+    rng = np.random.default_rng(5)
+    waves = 8.0 * rng.standard_normal((3000, 2)) / np.sqrt(rng.chisquare(3.0, 3000))[:, None]
+    phases = rng.uniform(0, 2 * np.pi, 3000)
+    rng = np.random.default_rng(0)
+    X = rng.random((8000, 2))
+    height = np.sin(9 * X[:, 0]) * np.cos(11 * X[:, 1]) + 0.5 * rng.standard_normal(8000)
+    clean = np.cos(X @ waves.T + phases).sum(axis=1) * np.sqrt(2 / 3000) + 0.1 * rng.standard_normal(8000)
+    out = block_numbers(X, 24) % np.uint64(5) == 0
+    if kind == "drift":
+        X, clean = np.column_stack([X, height]), clean - 0.65 * height
+        model = FieldSmoother(null_columns=[2]).fit(X[~out], clean[~out])
+    else:
+        y = clean + np.where(rng.random(8000) < 0.05, rng.choice([-1, 1], 8000) * rng.uniform(1, 10, 8000), 0.0)
+        model = FieldSmoother(loss="huber").fit(X[~out], y[~out])
+    mean, std = model.predict(X[out], return_std="observation")
+    assert 0.93 <= np.mean(np.abs(clean[out] - mean) <= 1.96 * std) <= 0.97

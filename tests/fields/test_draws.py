@@ -9,7 +9,7 @@ from scipy import stats
 
 from seminorm import FieldSmoother, Functional, Smoother
 from seminorm.fields import Roughness, Settings, Source, fit_field
-from seminorm.fields.calibration import Repetition, _factor, deviation_factor
+from seminorm.fields.calibration import _DRAWS, Repetition, _factor, deviation_factor
 from seminorm.fields.draws import Cascade, NoisyObservations
 from seminorm.kernels import Polyharmonic
 from seminorm.operators import derivatives
@@ -42,7 +42,7 @@ def test_coarse_to_fine_solves_the_equations():
     right = fit.system.right[0]
     matrix, used = dense_matrix(fit.system, 1e-3), fit.field.tree.active
     expected = right[used] @ np.linalg.lstsq(matrix, right[used], rcond=1e-13)[0]
-    np.testing.assert_allclose(cascade.inverse_form(right, tol=1e-3, max_iter=500), expected, rtol=1e-5)
+    np.testing.assert_allclose(cascade.inverse_forms(right[None], tol=1e-3, max_iter=500), [expected], rtol=1e-5)
 
 
 def test_noise_of_observations_is_normal_and_does_not_depend_on_chunks():
@@ -114,7 +114,7 @@ def test_draws_gradients_and_means_have_the_deviations_of_the_posterior(process)
     near = Functional.values(middle + [[0.001, 0.0]]) - Functional.values(middle - [[0.001, 0.0]])
     difference, difference_std = model.predict_functional(near, return_std=True)
     np.testing.assert_allclose(
-        [difference[0], difference_std[0]], 0.002 * np.array([slope[0, 0], slope_std[0, 0]]), rtol=0.02
+        [difference[0], difference_std[0]], 0.002 * np.array([slope[0, 0], slope_std[0, 0]]), rtol=0.03
     )
     block = Functional.cell_average([[0.25, 0.25]], [[0.75, 0.75]])
     assert model.predict_functional(block, return_std=True)[1][0] < 0.5 * std.mean()
@@ -125,10 +125,11 @@ def test_draws_gradients_and_means_have_the_deviations_of_the_posterior(process)
 def test_deviations_follow_errors_on_held_out_blocks(process):
     rng = np.random.default_rng(7)
     place, number = np.arange(20_000) // 100, 20_000
-    variance = rng.uniform(0.5, 2.0, number) * rng.chisquare(24, number) / 24
+    true = rng.uniform(0.5, 2.0, number)
+    variance = true * rng.chisquare(_DRAWS, number) / _DRAWS
     error = rng.standard_normal(number)
     for share in (0.5, 1.0, 1.6):  # of the posterior deviation
-        found = _factor(error * np.sqrt(share**2 * variance + 0.1), variance, np.full(number, 0.1), place, 1000)
+        found = _factor(error * np.sqrt(share**2 * true + 0.1), variance, np.full(number, 0.1), place, 1000)
         assert abs(found / share - 1.0) < 0.06
     noisy = _factor(2.0 * error, 1e-3 * variance, np.full(number, 4.0), place, 1000)
     assert 0.8 < noisy < 1.2  # nothing to judge by

@@ -18,6 +18,7 @@ HELP = "smooth scattered points of one to four coordinates, and write the result
 _CRITERIA = ("auto", "reml", "robust_gcv", "gcv", "holdout")
 _OPERATORS = ("auto", "tension", "matern", "none")
 _PICTURES, _DPI = (".png", ".pdf", ".svg"), 150
+_ANISOTROPIES = ("auto", "rotated", "none")
 _NEGLIGIBLE = 0.1
 _LOSSES, _ROBUST = ("squared", "huber", "student_t"), "huber"
 _TABLES = (".csv", ".tsv", ".txt", ".npy", ".npz", ".las", ".laz", ".ply", ".pcd", ".e57")  # what standard input may be
@@ -77,6 +78,11 @@ def add_arguments(parser: Parser) -> None:
     add("--scale", type=numbers, metavar="S[,S...]", help="what coordinates are divided by, one or one per axis")
     period_help = "of axes that close up, such as 360: of the first axis, or one per axis, 0 for the others"
     add("--period", type=numbers, metavar="P[,P...]", help=period_help)
+    anisotropy_help = (
+        f"whether it may be smoother in some directions: {listed(_ANISOTROPIES)}; auto chooses a factor for each axis, "
+        "rotated the directions, too, if held-out points agree (default: none)"
+    )
+    add("--anisotropy", choices=_ANISOTROPIES, default="none", metavar="NAME", help=anisotropy_help)
     margin_help = "of the box around the points, relative to them (default: 2, in four dimensions 1)"
     add("--margin", type=float, help=margin_help)
     add("--field", type=Path, metavar="FILE", help="save the field itself; seminorm.Field.load reads it")
@@ -129,6 +135,7 @@ def _fitted(arguments: argparse.Namespace, values, d: int, scale, periods: dict[
 
     wanted = {name: getattr(arguments, name) for name in ("alpha", "criterion", "order", "depth", "margin")}
     wanted["loss"] = arguments.loss or (_ROBUST if arguments.robust else _LOSSES[0])
+    wanted["anisotropy"] = None if arguments.anisotropy == "none" else arguments.anisotropy
     wanted["operator"] = None if arguments.operator == "none" else arguments.operator
     smoother = FieldSmoother(**wanted, scale=scale, period=periods, verbose=not arguments.quiet)
     smoother.fit(values[:, :d], values[:, d], sample_weight=values[:, d + 1] if values.shape[1] > d + 1 else None)
@@ -241,12 +248,23 @@ def _summary(smoother) -> str:
         length = f", a plate within {details['length']:.4g} and a membrane beyond" if "length" in details else ""
         reason = f": {details['reason']}" if "reason" in details else ""
         lines.append(f"{field.roughness}{length}, {how}{reason}")
+    if "anisotropy" in smoother.details_:
+        lines.append(_directions(smoother.details_["anisotropy"]))
     if smoother.loss != "squared":
         few = int((smoother.weights_ < _NEGLIGIBLE).sum())
         lines.append(
             f"loss {smoother.loss}: {few} of {len(smoother.weights_)} values have less than a tenth of their weight"
         )
     return "\n".join(lines)
+
+
+def _directions(found: dict) -> str:
+    """In which directions the field is smoother, or why it is not."""
+    if "reason" in found:
+        return f"no direction is smoother than others: {found['reason']}"
+    pairs = zip(found["lengths"], found["directions"], strict=True)
+    parts = (f"{length:.3g} along ({', '.join(f'{x:.2f}' for x in way)})" for length, way in pairs)
+    return f"relative lengths over which it looks alike: {'; '.join(parts)}"
 
 
 def _notes(smoother) -> dict[str, float | str]:

@@ -199,10 +199,13 @@ def scale_of(smoother: Any, X: Any, periods: dict[int, float] | None) -> Any:
     """What the coordinates of a FieldSmoother are divided by: given, or by columns that are longitude and latitude."""
     if not isinstance(smoother.scale, str):
         return np.asarray(smoother.scale, dtype=float)
-    columns = geographic_columns(getattr(X, "columns", None))
-    if columns is None or hasattr(X, "dask"):
+    if hasattr(X, "dask") or not hasattr(X, "columns"):
         return np.ones(())
-    points = np.asarray(X, dtype=float)
+    kept = [k for k in range(X.shape[1]) if k not in smoother._column_numbers]
+    columns = geographic_columns([X.columns[k] for k in kept])
+    if columns is None:
+        return np.ones(())
+    points = np.asarray(X, dtype=float)[:, kept]
     if not in_degrees(points, columns):
         return np.ones(())
     return scale_of_degrees(points, columns, columns.longitude in (periods or {}))

@@ -114,7 +114,7 @@ class FieldSmoother(FieldGrids):
         one and two dimensions, deviations of fields with up to some 3000 independent coefficients are exact.
     calibrated : bool
         Whether standard deviations of f are scaled so that bands of 95 % cover as many values of blocks that are held
-        out, if alpha is "auto"; it takes one more fit, and 24 draws, when deviations are first asked for.
+        out, if alpha is "auto"; it takes one more fit, and 16 draws, when deviations are first asked for.
     verbose : bool
         Show progress, with the level at work.
     callback : callable, optional
@@ -223,7 +223,7 @@ class FieldSmoother(FieldGrids):
         tol: float = 1e-4,
         max_iter: int = 1000,
         memory_limit: float | None = None,
-        std_samples: int = 64,
+        std_samples: int = 48,
         calibrated: bool = True,
         verbose: bool = False,
         callback: Callable[[Fit], object] | None = None,

@@ -24,7 +24,7 @@ from .windows import DEGREE, MARGIN, Window, windows_of
 
 ANISOTROPIES = ("auto", "rotated")
 _STEP = 0.3  # of logarithms
-_ALONE, _TOGETHER = (20, 40), 12  # evaluations for one window, upright or turned; for all, per number that is free
+_ALONE, _TOGETHER = (16, 30), 9  # evaluations for one window, upright or turned; for all, per number that is free
 _MOST = 3.0  # logarithm of a stretch
 
 
@@ -136,7 +136,7 @@ class _StretchSearch:
 
         steps = np.where(free == 0, 2.0, 1.0) * _STEP  # alpha is flat
         simplex = start[free] + np.vstack([np.zeros(len(free)), np.diag(steps)])
-        options = {"initial_simplex": simplex, "maxfev": most, "xatol": 0.03, "fatol": 0.5}
+        options = {"initial_simplex": simplex, "maxfev": most, "xatol": 0.03, "fatol": 2.0}
         optimize.minimize(deviance, start[free], method="Nelder-Mead", options=options)
         return min(seen, key=lambda each: each[0])[1]
 

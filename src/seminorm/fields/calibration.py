@@ -18,7 +18,7 @@ from .settings import Settings
 from .sources import Observations, Source, block_numbers, take, weights_of
 from .summary import Summary
 
-_POINTS, _DRAWS = 2**17, 24  # at most; of the posterior of the part that is fitted
+_POINTS, _DRAWS = 2**17, 16  # at most; of the posterior of the part that is fitted
 _ACROSS, _SHARE = 20, 5  # blocks along the longest side, one of how many is held out
 _LEAST, _BLOCKS = 500, 20  # values and blocks that are held out, fewer of which say too little
 _LEVEL = 0.95
@@ -76,7 +76,7 @@ def deviation_factor(source: Source, repetition: Repetition, draws: int = 64) ->
 
 
 def _sample(source: Source, repetition: Repetition) -> _Sample | None:
-    """Of the observations, unless they are no values, or all the same."""
+    """Of the observations, unless they are no values, or all the same, or all at one point."""
     summary, first = Summary(_POINTS), 0
     for number, chunk in enumerate(source):
         if chunk.gradients is not None:
@@ -91,7 +91,7 @@ def _sample(source: Source, repetition: Repetition) -> _Sample | None:
         return None
     chunk = summary.sample(_POINTS)
     chunk = take(chunk, weights_of(chunk)[0] > 0)
-    if chunk.y is None or not len(chunk.X) or not np.ptp(chunk.y, axis=0).any():
+    if chunk.y is None or not len(chunk.X) or not (np.ptp(chunk.y, axis=0).any() and np.ptp(chunk.X, axis=0).any()):
         return None
     factor = np.ones(len(chunk.X))
     if repetition.factors is not None:

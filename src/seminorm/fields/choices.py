@@ -20,6 +20,7 @@ CLOSE = 0.1  # of the tolerance, where alpha is small: far from the data little 
 BY_DEFAULT = "robust_gcv"  # where nothing but alpha is chosen
 _VETO_POINTS, _VETO_BLOCKS, _VETO_SHARE = 30_000, 20, 5  # at most, blocks across, one of how many is held out
 _VETO_LEAST = 100  # values that are held out, fewer of which cannot tell roughnesses apart
+_STRETCH_POINTS = 2**17  # at most, for a map of the coordinates: the search for it costs more than these fits
 _CLEARLY = 1.05  # mean square on them against that of the thin plate, from which on the latter is taken
 _CONVINCING = 10.0  # by which minus twice the log likelihood must fall for a map of the coordinates
 
@@ -58,7 +59,7 @@ def _stretched(summary: Summary, settings: Settings, turned: bool, fit: Fitter) 
         choice = replace(choice, roughness=found.roughness, alpha=found.alpha, deviance=found.deviance)
         choice = replace(choice, details=choice.details | _words(found.roughness, choice.details))
         other = replace(other, roughness=found.roughness, alpha=found.alpha, choice=choice)
-    errors = _held_out(summary, [replace(part, family=None) for part in (settings, other)], fit)
+    errors = _held_out(summary, [replace(part, family=None) for part in (settings, other)], fit, _STRETCH_POINTS)
     if not errors:
         reason = "there are no blocks to hold out"
         return replace(settings, anisotropy=Anisotropy(details=anisotropy.details | {"reason": reason}))
@@ -84,9 +85,9 @@ def _values(summary: Summary, settings: Settings) -> tuple[np.ndarray, np.ndarra
     return settings.coordinates(X), *values[1:]
 
 
-def _held_out(summary: Summary, candidates: Sequence[Settings], fit: Fitter) -> list[float]:
-    """Sums of squared errors of candidates at blocks that are held out; empty if there are no such blocks."""
-    values = values_of(summary.sample(_VETO_POINTS))
+def _held_out(summary: Summary, candidates: Sequence[Settings], fit: Fitter, most: int) -> list[float]:
+    """Sums of squared errors of candidates at blocks that are held out, of so many points; empty if there are none."""
+    values = values_of(summary.sample(most))
     if values is None:
         return []
     X, y, w = values
@@ -128,7 +129,7 @@ def _unless_vetoed(summary: Summary, settings: Settings, fit: Fitter) -> Setting
         return settings
     plain = replace(settings, roughness=THIN_PLATE, alpha="auto", criterion=BY_DEFAULT, family=None, choice=None)
     plain = replace(plain, tol=settings.tol / CLOSE)
-    errors = _held_out(summary, [replace(settings, family=None), plain], fit)
+    errors = _held_out(summary, [replace(settings, family=None), plain], fit, _VETO_POINTS)
     if not errors:
         return settings
     details = choice.details | {"held_out": {"chosen": errors[0], "order 2": errors[1]}}

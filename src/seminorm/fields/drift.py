@@ -122,4 +122,5 @@ class Drift:
 
     @cached_property
     def _root(self) -> np.ndarray:
+        assert self.covariance is not None
         return np.linalg.cholesky(self.covariance)

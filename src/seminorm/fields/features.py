@@ -120,7 +120,7 @@ def _fields_of_features(fit: Fit, source: Source, drift: Drift, options: dict) -
     make = partial(System, tree, roughness, np.zeros(p), 0)
     system = source.mapped(partial(_features_as_values, drift)).accumulate(make).close()
     own = np.zeros((p, *tree.active.shape))
-    if len(drift.fields) == p and drift.fields[0].tree is tree:
+    if drift.solutions is not None and drift.fields[0].tree is tree:
         own = drift.solutions.copy()
     system.solve_all(fit.alpha, own, **options)
     return own, [Field(tree, collapse(tree, x), roughness) for x in own]

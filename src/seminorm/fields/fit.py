@@ -99,7 +99,8 @@ class Fit:
 
     def posterior(self) -> Posterior:
         """Variance of the field."""
-        rest, likely = self.system.residual_square_sums(self.x), self._likely_variances()
+        rest: Any = self.system.residual_square_sums(self.x)
+        likely: Any = self._likely_variances()
         if self.units is not None:
             rest, likely = rest * self.units**2, None if likely is None else likely * self.units**2
         else:
@@ -197,6 +198,9 @@ def _fit_levels(source: Source, summary: Summary, settings: Settings, begin: Cal
         raise ValueError("all weights are zero, or all gradients NaN: give a value or gradient with a positive weight.")
     if np.ndim(settings.scale) > 0 and np.shape(settings.scale) != summary.low.shape:
         raise ValueError(f"scale must be one number or {len(summary.low)}, got shape {np.shape(settings.scale)}.")
+    if settings.axes is not None and len(settings.axes) != len(summary.low):
+        d = len(summary.low)
+        raise ValueError(f"anisotropy must have shape ({d}, {d}), got {np.shape(settings.axes)}.")
     _check_sizes(summary, settings)
     settings = chosen(summary, settings, fit_field)
     box, depth = box_of(summary, settings)

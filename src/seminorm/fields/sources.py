@@ -387,7 +387,7 @@ def checked(
         elif part is not None and name in ("y", "gradients"):
             raise ValueError(f"{name}{where} must have shape {shape}, got a single number.")
         parts.append(part)
-    result = Observations(*parts, chunk.features)
+    result = Observations(*parts)._replace(features=chunk.features)
     _require_finite(X, where)
     for name in ("sample_weight", "gradient_weight"):
         part = getattr(result, name)

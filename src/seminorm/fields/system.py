@@ -20,7 +20,7 @@ from .. import _native
 from .._base.blas import suited_to
 from ..bases.bsplines import cell_energy, cell_products, derivative_pieces
 from ..functions.functionals import ObservedFunctionals, box_quadrature
-from ..solvers.linear.conjugate_gradients import Outcome, conjugate_gradients
+from ..solvers.linear.conjugate_gradients import Outcome, conjugate_gradients_together
 from .functional_rows import cell_weights, leaf_rows, of_constant
 from .layout import layout
 from .roughness import Roughness
@@ -123,6 +123,7 @@ class Energy(CellEnergy):
 
 def _apply_leaves(energy: Energy, x, factors, data_line, data, image) -> None:
     stencils = energy.kind, energy.edge, energy.inner
+    x, image = (array.reshape(-1, array.shape[-1]) for array in (x, image))  # several right-hand sides in one pass
     _native.apply_stencils(energy.tree.links, x, factors, *stencils, data_line, data, image)
 
 
@@ -137,8 +138,9 @@ def collapse(tree: Tree, x: np.ndarray) -> np.ndarray:
 
 def gather(tree: Tree, x: np.ndarray) -> np.ndarray:
     """The transpose of :func:`collapse`, in place: inner products with the functions of all levels."""
-    for parents in reversed(tree.parents):
-        _native.restrict_add(tree.links, x, *parents)
+    for part in x.reshape(-1, *tree.active.shape):  # those of several right-hand sides
+        for parents in reversed(tree.parents):
+            _native.restrict_add(tree.links, part, *parents)
     x *= tree.active
     return x
 
@@ -154,8 +156,15 @@ class Preconditioner:
 
     def __call__(self, r: np.ndarray) -> np.ndarray:
         z = r * self.inverse
-        z[self.root][self.active] = linalg.cho_solve((self.coarse, True), r[self.root][self.active], check_finite=False)
+        for own, image in zip(self._parts(r), self._parts(z), strict=True):
+            image[self.root][self.active] = linalg.cho_solve(
+                (self.coarse, True), own[self.root][self.active], check_finite=False
+            )
         return z
+
+    def _parts(self, r: np.ndarray) -> np.ndarray:
+        """Several right-hand sides, or one, along a first axis."""
+        return r.reshape(-1, *self.inverse.shape)
 
 
 class Equations(ABC):
@@ -183,6 +192,10 @@ class Equations(ABC):
     def apply(self, x: np.ndarray, alpha: float) -> np.ndarray:
         """(alpha energy + data) x, for coefficients of all levels."""
 
+    def apply_to_all(self, x: np.ndarray, alpha: float) -> np.ndarray:
+        """The same for several x, (sides, blocks, functions)."""
+        return self.apply(x[0], alpha)[None] if len(x) == 1 else np.stack([self.apply(part, alpha) for part in x])
+
     @abstractmethod
     def data_diagonal(self) -> np.ndarray:
         """Diagonal of the data part, on the leaves."""
@@ -199,11 +212,15 @@ class Equations(ABC):
         return self._kept[1]
 
     def solve_for(self, alpha: float, right: np.ndarray, x: np.ndarray, **options) -> Outcome:
-        """Solve for any right-hand side that was gathered from the leaves."""
+        """Solve for any right-hand side that was gathered from the leaves, (blocks, functions), or for several in step,
+        (sides, blocks, functions).
+        """
         # BLAS on one thread: its own would fight with those of the loops, and change the last bits with their number
         with suited_to(0):
-            solve = partial(conjugate_gradients, lambda v: self.apply(v, alpha), self.preconditioner(alpha))
-            return solve(right, x, arithmetic=THREADED, **options)
+            parts = (array[None] if array.ndim == 2 else array for array in (right, x))
+            apply = partial(self.apply_to_all, alpha=alpha)
+            solve = partial(conjugate_gradients_together, apply, self.preconditioner(alpha))
+            return worst(solve(*parts, arithmetic=THREADED, **options))
 
     def _diagonal(self, alpha: float) -> np.ndarray:
         tree, tables = self.tree, self.tree.layout
@@ -322,6 +339,9 @@ class System(Equations):
         self._apply_to_leaves(collapsed, alpha * self.energy.factors, image)
         return gather(self.tree, image)
 
+    def apply_to_all(self, x: np.ndarray, alpha: float) -> np.ndarray:
+        return self.apply(x, alpha)
+
     def data_form(self, collapsed: np.ndarray) -> np.ndarray:
         """The data part alone, applied to coefficients collapsed on the leaves; not gathered."""
         image = np.empty_like(collapsed)
@@ -342,7 +362,8 @@ class System(Equations):
     def _apply_to_leaves(self, collapsed: np.ndarray, factors: np.ndarray, image: np.ndarray) -> None:
         _apply_leaves(self.energy, collapsed, factors, self._data_line, self._data, image)
         if self._rows is not None:
-            image += (self._columns @ (self._rows @ collapsed.reshape(-1))).reshape(image.shape)
+            for part, own in zip(self.of_outputs(collapsed), self.of_outputs(image), strict=True):
+                own += (self._columns @ (self._rows @ part.reshape(-1))).reshape(own.shape)
 
     def data_diagonal(self) -> np.ndarray:
         middle = self._data[:, self._data.shape[1] // 2]
@@ -368,8 +389,7 @@ class System(Equations):
 
     def solve_all(self, alpha: float, x: np.ndarray, **options) -> Outcome:
         """Solve for the data of all outputs, starting from x and overwriting it."""
-        parts = enumerate(self.of_outputs(x))
-        return worst([self.solve(alpha, part, side=side, **options) for side, part in parts])
+        return self.solve_for(alpha, self.right[: self.outputs], x, **options)
 
     def solve_to_noise(self, alpha: float, x: np.ndarray, *, tol: float, max_iter: int) -> tuple[Outcome, float]:
         """Solve for the data until the error is small against what the field leaves of them: the outcome, and the

@@ -62,29 +62,67 @@ def conjugate_gradients(
     must also fall to the share ``reduction`` of that of the first x, but not below ``floor``: a good start may satisfy
     ``tol`` and still miss what changed since it was found.
     """
+    outcome = conjugate_gradients_together(
+        lambda v: apply(v[0])[None],
+        lambda r: precondition(r[0])[None],
+        right[None],
+        x[None],
+        tol=tol,
+        max_iter=max_iter,
+        reduction=reduction,
+        floor=floor,
+        arithmetic=arithmetic,
+    )
+    return outcome[0]
+
+
+def conjugate_gradients_together(
+    apply: Callable[[np.ndarray], np.ndarray],
+    precondition: Callable[[np.ndarray], np.ndarray],
+    right: np.ndarray,
+    x: np.ndarray,
+    *,
+    tol: float,
+    max_iter: int,
+    reduction: float = 1.0,
+    floor: float = _ROUNDING,
+    arithmetic: Arithmetic = _PLAIN,
+) -> list[Outcome]:
+    """Solve for several right-hand sides (sides, ...) in step, each as :func:`conjugate_gradients` would alone, so that
+    one pass over the matrix serves all of them. ``apply`` and ``precondition`` take and return (sides, ...).
+    """
     dot, combine = arithmetic.dot, arithmetic.combine
-    scale = dot(right, precondition(right))
-    if scale <= 0.0:
-        x[...] = 0.0
-        return Outcome(0, 0.0, True)
+    scales = [dot(b, z) for b, z in zip(right, precondition(right), strict=True)]
+    outcomes = [Outcome(0, 0.0, True) for _ in scales]
+    for s in (s for s, scale in enumerate(scales) if scale <= 0.0):
+        x[s] = 0.0
     r = right - apply(x) if x.any() else right.astype(x.dtype)
     z = precondition(r)
-    rho = dot(r, z)
+    rhos, tols = [dot(a, b) for a, b in zip(r, z, strict=True)], [tol] * len(scales)
+    left = [s for s, scale in enumerate(scales) if scale > 0.0]
+    if reduction < 1.0:
+        for s in left:
+            tols[s] = min(tol, max(reduction * float(np.sqrt(max(rhos[s], 0.0) / scales[s])), floor))
     direction = z.copy()
-    tol = min(tol, max(reduction * np.sqrt(max(rho, 0.0) / scale), floor)) if reduction < 1.0 else tol
-    for n in range(max_iter):
-        residual = np.sqrt(max(rho, 0.0) / scale)
-        if residual <= tol:
-            return Outcome(n, float(residual), True)
+    for n in range(max_iter + 1):
+        for s in list(left):
+            residual = float(np.sqrt(max(rhos[s], 0.0) / scales[s]))
+            outcomes[s] = Outcome(n, residual, residual <= tols[s])
+            if residual <= tols[s]:
+                left.remove(s)
+        if not left or n == max_iter:
+            break
         image = apply(direction)
-        curvature = dot(direction, image)
-        if curvature <= 0.0:  # rounding: nothing more to gain
-            return Outcome(n, float(residual), False)
-        step = rho / curvature
-        combine(step, direction, 1.0, x)
-        combine(-step, image, 1.0, r)
+        for s in list(left):
+            curvature = dot(direction[s], image[s])
+            if curvature <= 0.0:  # rounding: nothing more to gain
+                left.remove(s)
+                continue
+            step = rhos[s] / curvature
+            combine(step, direction[s], 1.0, x[s])
+            combine(-step, image[s], 1.0, r[s])
         z = precondition(r)
-        rho, previous = dot(r, z), rho
-        combine(1.0, z, rho / previous, direction)
-    residual = np.sqrt(max(rho, 0.0) / scale)
-    return Outcome(max_iter, float(residual), bool(residual <= tol))
+        for s in left:
+            rhos[s], previous = dot(r[s], z[s]), rhos[s]
+            combine(1.0, z[s], rhos[s] / previous, direction[s])
+    return outcomes
