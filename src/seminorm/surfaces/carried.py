@@ -1,15 +1,22 @@
 """Colours and other numbers given at the data points, carried to any place by smooth fields of their own."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from ..bases.box import GridBox
+from ..clouds.cloud import as_attributes, as_colors
 from ..fields.field import Field
 from ..fields.limits import DEEPEST_SURFACE
 from ..fields.pointwise import PointEquations
 from ..fields.system import collapse
 from ..fields.tree import Tree
+from ..shapes.attributes import Neighborhood
 from .sampling import deepened
 
 _ORDER = 2  # order 1 falls back to the mean right beside the data: in space it does not feel single points
@@ -40,6 +47,91 @@ class Carried:
             for coef, offset, low, high in zip(self.coef, self.offsets, self.low, self.high, strict=True)
         ]
         return columns[0] if self.flat else np.stack(columns, axis=1)
+
+
+class Attachments:
+    """Attributes of data points in any number of dimensions, by name, and what they are between the points.
+
+    Numbers with a fraction become smooth fields when they are first needed; others are those of the nearest point.
+    """
+
+    def __init__(self, points: np.ndarray, attributes: Mapping[str, Any] | None = None):
+        self._points = points
+        self._values: dict[str, np.ndarray | Carried] = {}
+        for name, values in (attributes or {}).items():
+            self.add(name, values)
+
+    @cached_property
+    def data(self) -> Neighborhood:
+        """The points, to ask for neighbours."""
+        return Neighborhood(self._points)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What there is."""
+        return tuple(self._values)
+
+    def add(self, name: str, values: Any) -> None:
+        """Numbers (n,) or (n, k), one row per point."""
+        n = len(self._points)
+        values = as_attributes({name: values}, n)[str(name)]
+        if name == "colors":
+            values = as_colors(values, n)
+        if values.dtype.kind not in "biuf":
+            raise ValueError(f"attribute {name!r} must be numbers or truth values, got {values.dtype}.")
+        self._values[str(name)] = values
+
+    def given(self) -> dict[str, np.ndarray]:
+        """The numbers of the points, of attributes that are not fields yet."""
+        return {name: values for name, values in self._values.items() if isinstance(values, np.ndarray)}
+
+    def is_smooth(self, name: str) -> bool:
+        """Whether an attribute is a smooth field, or that of the nearest point."""
+        values = self._values[name]
+        return isinstance(values, Carried) or values.dtype.kind == "f"
+
+    def check(self, name: str) -> None:
+        """Refuse names that are not there."""
+        if name not in self._values:
+            raise ValueError(f"no attribute {name!r} is attached; there are: {', '.join(self._values) or 'none'}.")
+
+    def at(self, name: str, X: np.ndarray) -> np.ndarray:
+        """An attribute (m,) or (m, k) at places X (m, d)."""
+        self.check(name)
+        carried = self._carried(name)
+        if isinstance(carried, Carried):
+            return carried(X)
+        return carried[self.data.nearest(X)[1]]
+
+    def _carried(self, name: str) -> np.ndarray | Carried:
+        values = self._values[name]
+        if isinstance(values, np.ndarray) and values.dtype.kind == "f":
+            values = self._values[name] = carry(self._points, values, f"attribute {name!r}")
+        return values
+
+    def content(self) -> dict[str, Any]:
+        """For a file."""
+        return {name: _content(self._carried(name)) for name in self._values}
+
+    @classmethod
+    def from_content(cls, points: np.ndarray, content: Mapping[str, Any]) -> Attachments:
+        """From a file."""
+        attached = cls(points)
+        attached._values = {name: _from_content(part) for name, part in content.items()}
+        return attached
+
+
+def _content(carried: np.ndarray | Carried) -> dict | np.ndarray:
+    if isinstance(carried, np.ndarray):
+        return carried
+    parts = ("coef", "offsets", "low", "high", "flat")
+    return {"tree": carried.tree.content(), **{name: getattr(carried, name) for name in parts}}
+
+
+def _from_content(content: dict | np.ndarray) -> np.ndarray | Carried:
+    if isinstance(content, np.ndarray):
+        return content
+    return Carried(**{**content, "tree": Tree.from_content(content["tree"])})
 
 
 def carry(points: np.ndarray, values: np.ndarray, name: str = "values") -> Carried:

@@ -9,8 +9,8 @@ from tqdm import tqdm
 
 from .._base.memory import NotEnoughMemoryError
 from .._base.warnings import warn_user
-from ..clouds.cloud import as_cloud
 from .fitting import SurfaceFit, fit_surface, settle_normals
+from .frames import gathered_frames, with_frame_normals
 from .moving import MovingSurface, time_scale_of_motion
 from .preparation import LARGE, ReadyPoints, StepClock, choose_model, chosen, length_or_auto
 from .sampling import OrientedPoints
@@ -151,9 +151,10 @@ def reconstruct(
 
 def reconstruct_moving(
     points,
-    normals,
-    times,
+    normals=None,
+    times=None,
     *,
+    sensor=None,
     confidence=None,
     depth: int | str = "auto",
     resolution: float | None = None,
@@ -175,9 +176,14 @@ def reconstruct_moving(
     Parameters
     ----------
     points : array (n, 3), PointCloud, path of a file, or a point cloud of Open3D, trimesh or PyVista, of all times
-    normals : array (n, 3), or None if ``points`` have normals, pointing outwards
+        Or a list of these, one per frame. Colours and other attributes are carried to the surface.
+    normals : array (n, 3), optional, for several frames a list
+        Pointing outwards. Taken from ``points`` if those have them, else estimated for the points of each time, with
+        signs that agree from frame to frame; ``details["normals"]`` says which.
     times : array (n,)
-        When each point was measured.
+        When each point was measured; for a list of frames, when each frame was.
+    sensor : array (3,) or (n, 3), optional
+        Where the points were measured from: it orients normals that are estimated.
     confidence, depth, resolution, smoothness, tolerance, order, fast, memory_limit, tol, max_iter, verbose
         As for :func:`reconstruct`; the longest side of the data may be that of time. The default order is 3.
     time_scale : float or "auto"
@@ -205,13 +211,14 @@ def reconstruct_moving(
     [True, False]
     """
     clock = StepClock()
-    given = as_cloud(points, normals)
+    given, moments = gathered_frames(points, normals, times)
+    origin = "given"
     if given.normals is None:
-        raise ValueError(
-            "normals are missing, and points with times need them: estimate them for the points of each time with "
-            "seminorm.clouds.estimate_normals."
-        )
-    ready = ReadyPoints.of(given, confidence=confidence, columns={"times": _times(times, len(given))}, verbose=verbose)
+        given, origin = with_frame_normals(given, moments, sensor, verbose)
+    elif sensor is not None:
+        raise ValueError("sensor orients normals that are estimated, and normals are given: leave out one of them.")
+    ready = ReadyPoints.of(given, confidence=confidence, columns={"times": moments}, verbose=verbose)
+    ready = replace(ready, origin=origin)
     ready.require_enough()
     clock.lap("normals")
     order = _order(order, fast)
@@ -220,13 +227,13 @@ def reconstruct_moving(
         scale = time_scale_of_motion(ready.points, ready.normals, ready.columns["times"])
     oriented = ready.oriented_in_time(scale)
     wanted: dict[str, Any] = {"smoothness": smoothness, "tolerance": tolerance, "fast": fast}
-    wanted |= {"depth": depth, "resolution": resolution, "verbose": verbose}
+    wanted |= {"depth": depth, "resolution": resolution, "estimated": origin != "given", "verbose": verbose}
     solver: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "memory_limit": memory_limit}
     fit, trials = _chosen_fit(oriented, order, wanted, solver, clock)
     clock.lap("fit")
     details = {**ready.details(), "residual": fit.outcome.residual, "time_scale": scale}
     details |= {"seconds": clock.seconds, **chosen(fit.model, oriented, trials)}
-    return MovingSurface(fit.field(), ready.points, ready.columns["times"], details)
+    return MovingSurface(fit.field(), ready.points, ready.columns["times"], details, attributes=ready.attributes)
 
 
 def _chosen_fit(
@@ -272,12 +279,3 @@ def _order(order: int | str, second: bool) -> int:
     if order not in (2, 3):
         raise ValueError(f"order must be 2, 3 or 'auto', got {order!r}.")
     return int(order)
-
-
-def _times(times, n: int) -> np.ndarray:
-    times = np.asarray(times, dtype=float)
-    if times.shape != (n,):
-        raise ValueError(f"times must have one number for each of the {n} points, got shape {times.shape}.")
-    if not np.isfinite(times).all() or np.ptp(times) == 0.0:
-        raise ValueError("times must be finite and not all the same; use reconstruct for a surface that does not move.")
-    return times
