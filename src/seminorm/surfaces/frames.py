@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -164,10 +165,10 @@ def with_frame_normals(cloud: PointCloud, times: np.ndarray, sensor=None, verbos
 
 def _frame_signs(frames: list) -> np.ndarray:
     """For each frame whether to keep its normals, 1, or to turn them, -1."""
-    links = [_agreement(here, later) for here, later in zip(frames, frames[1:], strict=False)]
+    links = [_agreement(here, later) for here, later in pairwise(frames)]
     starts = [0, *(k + 1 for k, link in enumerate(links) if abs(link) < _ALIKE), len(frames)]
     signs = np.ones(len(frames))
-    for first, last in zip(starts, starts[1:], strict=False):
+    for first, last in pairwise(starts):
         for k in range(first + 1, last):
             signs[k] = signs[k - 1] * np.sign(links[k - 1])
         votes = [len(frame) * (frame.oriented != "consistent") for frame in frames[first:last]]

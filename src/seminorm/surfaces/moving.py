@@ -108,7 +108,7 @@ class MovingSurface:
 
     @cached_property
     def is_open(self) -> bool:
-        """Whether data cover one side only, in most of the frames that are looked at; decided as for :class:`Surface`."""
+        """Whether data cover one side only, in most of three frames; each is judged as a surface at rest would be."""
         moments = np.array([self.times[rows].mean() for rows in frames_of(self.times)])
         looks = moments[np.unique(np.linspace(0, len(moments) - 1, _OPENNESS_LOOKS).astype(np.int64))]
         return bool(np.mean([self.at(time).is_open for time in looks]) > 0.5)
@@ -174,7 +174,8 @@ class Moment(Implicit):
             64th of the longest side of the data.
         bounds : pair of points, optional, box in which to look; by default :attr:`bounds`, some way beyond all data
         boundary : "auto", "closed" or "open"
-            "auto": as :attr:`MovingSurface.is_open` says, the same at all times. "closed": at the border of the box, with a cap. "open": where the surface leaves the data; see ``trim``.
+            "auto": as :attr:`MovingSurface.is_open` says, the same at all times. "closed": at the
+            border of the box, with a cap. "open": where the surface leaves the data; see ``trim``.
         trim : float, optional
             For open surfaces: the largest distance to the nearest data point, on top of the motion. By default three
             times the distance of neighbouring data points there, but no less than the field's finest cells.
@@ -201,7 +202,7 @@ class Moment(Implicit):
     def is_open(self) -> bool:
         """Whether data of this time, or of those around it, cover one side only."""
         mesh = self._extracted(None, None, closed=True, refine=0)
-        return opened(mesh, Neighborhood(self._data()[0]), self.bounds) is not None
+        return opened(mesh, Neighborhood(self._data()[0]), as_bounds(self.bounds)) is not None
 
     def _measured(self, name: str, X: np.ndarray) -> np.ndarray:
         if name == "speed":

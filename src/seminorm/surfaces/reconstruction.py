@@ -4,7 +4,6 @@ from dataclasses import replace
 from numbers import Real
 from typing import Any
 
-import numpy as np
 from tqdm import tqdm
 
 from .._base.memory import NotEnoughMemoryError
