@@ -19,7 +19,7 @@ from ..shapes.extraction.marching import component_labels, extract
 from ..shapes.extraction.trimming import SMOOTHING, smoothed
 from ..shapes.implicit import Implicit, as_bounds
 from ..shapes.mesh import Mesh
-from ..shapes.openness import opened
+from ..shapes.openness import looks_closed, opened
 from .boundaries import BORDER, box_around, check_boundary, check_resolution, default_trim, trimmed
 from .frames import GROUP_POINTS, FrameAttachments, frames_of, has_frames, some_of
 
@@ -201,8 +201,9 @@ class Moment(Implicit):
     @property
     def is_open(self) -> bool:
         """Whether data of this time, or of those around it, cover one side only."""
-        mesh = self._extracted(None, None, closed=True, refine=0)
-        return opened(mesh, Neighborhood(self._data()[0]), as_bounds(self.bounds)) is not None
+        data = Neighborhood(self._data()[0])
+        mesh = self._extracted(max(self._finest, data.typical / 2), None, closed=True, refine=0)
+        return not looks_closed(mesh.vertices, data) and opened(mesh, data, as_bounds(self.bounds)) is not None
 
     def _measured(self, name: str, X: np.ndarray) -> np.ndarray:
         if name == "speed":
@@ -233,9 +234,13 @@ class Moment(Implicit):
         return trimmed(mesh, distance, near + moved)
 
     def _extracted(self, resolution: float | None, bounds, **options) -> Mesh:
-        if resolution is None:
-            resolution = min(self.resolution / 2, self._longest / _MESH_CELLS)
-        return Mesh(*extract(self, as_bounds(self.bounds if bounds is None else bounds), resolution, scan=2, **options))
+        box = as_bounds(self.bounds if bounds is None else bounds)
+        return Mesh(*extract(self, box, self._finest if resolution is None else resolution, scan=2, **options))
+
+    @property
+    def _finest(self) -> float:
+        """Side of the cells that the surface is cut into by default."""
+        return min(self.resolution / 2, self._longest / _MESH_CELLS)
 
     def speed(self, X) -> np.ndarray:
         """How fast the surface moves along its normal at places X (m, 3), in units of length per unit of time."""
