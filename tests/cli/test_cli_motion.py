@@ -76,7 +76,9 @@ def test_normals_are_estimated_per_frame_and_times_come_from_files(bare, tmp_pat
     assert run("reconstruct", *bare, *words, *QUICK) == 0
     told = capsys.readouterr()
     assert "no normals, estimating them for each time" in told.err
-    assert "signs: outwards" in told.out and "mesh at time 0.5" in told.out and "memory of the fit per frame" in told.out
+    assert (
+        "signs: outwards" in told.out and "mesh at time 0.5" in told.out and "memory of the fit per frame" in told.out
+    )
     for k, time in enumerate((0.5, 1.0)):
         assert volume(tmp_path / f"frame_00{k}.obj") == pytest.approx(radius(time) ** 3, rel=0.05)
 

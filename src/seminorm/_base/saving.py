@@ -88,8 +88,8 @@ def saved_type(path) -> str | None:
     with np.load(path, allow_pickle=False) as file:
         try:
             return _content(json.loads(str(file[_DESCRIPTION])), path)["dict"].get("type")
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"{path} cannot be read, it may be damaged or forged: {error!r}.") from error
+        except (KeyError, TypeError, AttributeError, ValueError, zipfile.BadZipFile) as error:
+            raise ValueError(f"{path} cannot be read, it may be damaged or forged: {error}.") from error
 
 
 def _content(described: dict, path) -> dict:

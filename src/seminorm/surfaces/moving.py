@@ -12,16 +12,17 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from .._base.saving import load_npz, save_npz
+from ..clouds.frames import GROUP_POINTS, frames_of, has_frames, some_of
 from ..fields.field import Field
 from ..shapes import attributes as measures
 from ..shapes.attributes import FILLED, Neighborhood, distance_and_spacing
+from ..shapes.carried import FrameAttachments
 from ..shapes.extraction.marching import component_labels, extract
 from ..shapes.extraction.trimming import SMOOTHING, smoothed
 from ..shapes.implicit import Implicit, as_bounds
 from ..shapes.mesh import Mesh
 from ..shapes.openness import looks_closed, opened
 from .boundaries import BORDER, box_around, check_boundary, check_resolution, default_trim, trimmed
-from .frames import GROUP_POINTS, FrameAttachments, frames_of, has_frames, some_of
 
 _MESH_CELLS = 64  # along the longest side, of the coarsest mesh by default
 _FEWEST = 10  # points that are looked at for what supports a moment

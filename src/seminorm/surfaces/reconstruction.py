@@ -8,8 +8,8 @@ from tqdm import tqdm
 
 from .._base.memory import NotEnoughMemoryError
 from .._base.warnings import warn_user
+from ..clouds.frames import gathered_frames, with_frame_normals
 from .fitting import SurfaceFit, fit_surface, settle_normals
-from .frames import gathered_frames, with_frame_normals
 from .moving import MovingSurface, time_scale_of_motion
 from .preparation import LARGE, ReadyPoints, StepClock, choose_model, chosen, length_or_auto
 from .sampling import OrientedPoints

@@ -18,10 +18,10 @@ from ..clouds.scans import SCAN
 from ..fields.field import Field
 from ..shapes import attributes as measures
 from ..shapes.attributes import Neighborhood, check_names
+from ..shapes.carried import Attachments
 from ..shapes.implicit import Implicit
 from ..shapes.mesh import Mesh
 from .boundaries import BORDER, box_around
-from .carried import Attachments
 from .meshing import MeshPlan, SurfaceMesher, least_quality
 from .uncertainty import FitModel, place_deviation
 

@@ -11,13 +11,14 @@ import numpy as np
 
 from ..bases.box import GridBox
 from ..clouds.cloud import as_attributes, as_colors
+from ..clouds.frames import frames_of
+from ..fields.deepening import deepened
 from ..fields.field import Field
 from ..fields.limits import DEEPEST_SURFACE
 from ..fields.pointwise import PointEquations
 from ..fields.system import collapse
 from ..fields.tree import Tree
-from ..shapes.attributes import Neighborhood
-from .sampling import deepened
+from .attributes import Neighborhood
 
 _ORDER = 2  # order 1 falls back to the mean right beside the data: in space it does not feel single points
 _POINTS_PER_CELL = 4.0  # of the finest level
@@ -118,6 +119,46 @@ class Attachments:
         """From a file."""
         attached = cls(points)
         attached._values = {name: _from_content(part) for name, part in content.items()}
+        return attached
+
+
+class FrameAttachments:
+    """Attributes of points with times: those of the frames before and after, in the proportion of the time between."""
+
+    def __init__(self, points: np.ndarray, times: np.ndarray, attributes: Mapping[str, Any] | None = None):
+        whole = Attachments(points, attributes)  # checks them
+        rows = frames_of(times)
+        self._moments = np.array([times[frame].mean() for frame in rows])
+        values = whole.given()
+        self._frames = [
+            Attachments(points[frame], {name: column[frame] for name, column in values.items()}) for frame in rows
+        ]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What there is."""
+        return self._frames[0].names
+
+    def at(self, name: str, X: np.ndarray, time: float) -> np.ndarray:
+        """An attribute (m,) or (m, k) at places X (m, d) at a time; whole numbers are those of the nearer frame."""
+        after = int(np.clip(np.searchsorted(self._moments, time), 1, len(self._moments) - 1))
+        first, last = self._moments[after - 1 : after + 1]
+        share = float(np.clip((time - first) / (last - first), 0.0, 1.0))
+        if share in (0.0, 1.0) or not self._frames[after].is_smooth(name):
+            return self._frames[after - (share < 0.5)].at(name, X)
+        return (1.0 - share) * self._frames[after - 1].at(name, X) + share * self._frames[after].at(name, X)
+
+    def content(self) -> list[dict[str, Any]]:
+        """For a file."""
+        return [frame.content() for frame in self._frames]
+
+    @classmethod
+    def from_content(cls, points: np.ndarray, times: np.ndarray, content: list[dict[str, Any]]) -> FrameAttachments:
+        """From a file."""
+        attached = cls(points, times)
+        attached._frames = [
+            Attachments.from_content(points[rows], part) for rows, part in zip(frames_of(times), content, strict=True)
+        ]
         return attached
 
 

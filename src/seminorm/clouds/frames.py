@@ -1,10 +1,8 @@
-"""Points with times: which of them belong to one moment, their normals, and what they carry."""
+"""Points with times: which of them belong to one moment, and their normals."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -12,17 +10,16 @@ from tqdm import tqdm
 
 from .._base.threads import thread_count
 from .._base.warnings import warn_user
-from ..clouds.cloud import PointCloud, as_cloud, as_sensor
-from ..clouds.normals.estimation import estimate_normals
-from ..clouds.scans import SCAN, are_scans, each_of, joined
-from .carried import Attachments
+from .cloud import PointCloud, as_cloud, as_sensor
+from .normals.estimation import estimate_normals
+from .scans import SCAN, are_scans, each_of, joined
 
 FRAME_POINTS = 50  # on average, from which on points of one time are a frame
 GROUP_POINTS = 500  # in a group of points that were measured one by one
 _FEWEST = 10  # points of a frame whose normals are estimated
 _LOOKS = 2000  # points of a frame that are compared with the next one
 _ALIKE = 0.2  # mean cosine of normals with those of the next frame, from which on the frames tell each other's signs
-_HALF = 0.5
+_HALF = 0.5  # of the points must know their outside
 
 
 def gathered_frames(points, normals, times) -> tuple[PointCloud, np.ndarray]:
@@ -78,46 +75,6 @@ def frames_of(times: np.ndarray) -> list[np.ndarray]:
 def some_of(rows: np.ndarray) -> np.ndarray:
     """Some two thousand of many rows."""
     return rows[:: max(len(rows) // _LOOKS, 1)]
-
-
-class FrameAttachments:
-    """Attributes of points with times: those of the frames before and after, in the proportion of the time between."""
-
-    def __init__(self, points: np.ndarray, times: np.ndarray, attributes: Mapping[str, Any] | None = None):
-        whole = Attachments(points, attributes)  # checks them
-        rows = frames_of(times)
-        self._moments = np.array([times[frame].mean() for frame in rows])
-        values = whole.given()
-        self._frames = [
-            Attachments(points[frame], {name: column[frame] for name, column in values.items()}) for frame in rows
-        ]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What there is."""
-        return self._frames[0].names
-
-    def at(self, name: str, X: np.ndarray, time: float) -> np.ndarray:
-        """An attribute (m,) or (m, k) at places X (m, d) at a time; whole numbers are those of the nearer frame."""
-        after = int(np.clip(np.searchsorted(self._moments, time), 1, len(self._moments) - 1))
-        first, last = self._moments[after - 1 : after + 1]
-        share = float(np.clip((time - first) / (last - first), 0.0, 1.0))
-        if share in (0.0, 1.0) or not self._frames[after].is_smooth(name):
-            return self._frames[after - (share < _HALF)].at(name, X)
-        return (1.0 - share) * self._frames[after - 1].at(name, X) + share * self._frames[after].at(name, X)
-
-    def content(self) -> list[dict[str, Any]]:
-        """For a file."""
-        return [frame.content() for frame in self._frames]
-
-    @classmethod
-    def from_content(cls, points: np.ndarray, times: np.ndarray, content: list[dict[str, Any]]) -> FrameAttachments:
-        """From a file."""
-        attached = cls(points, times)
-        attached._frames = [
-            Attachments.from_content(points[rows], part) for rows, part in zip(frames_of(times), content, strict=True)
-        ]
-        return attached
 
 
 def with_frame_normals(cloud: PointCloud, times: np.ndarray, sensor=None, verbose: bool = False):
