@@ -9,8 +9,10 @@ from tqdm import tqdm
 from .._base.memory import NotEnoughMemoryError
 from .._base.warnings import warn_user
 from ..clouds.frames import gathered_frames, with_frame_normals
+from ..clouds.normals.planar import in_plane
 from .fitting import SurfaceFit, fit_surface, settle_normals
 from .moving import MovingSurface, time_scale_of_motion
+from .planar import ready_in_plane
 from .preparation import LARGE, ReadyPoints, StepClock, choose_model, chosen, length_or_auto
 from .sampling import OrientedPoints
 from .scans import gathered, reconciled
@@ -44,7 +46,7 @@ def reconstruct(
     max_iter: int = 100,
     verbose: bool = False,
 ) -> Surface:
-    """Reconstruct a smooth surface through, or near, points in space.
+    """Reconstruct a smooth surface through, or near, points in space, or curves through points in the plane.
 
     The surface is the zero set of the function f that minimises
 
@@ -56,7 +58,8 @@ def reconstruct(
     Parameters
     ----------
     points : array (n, 3), PointCloud, path of a file, or a point cloud of Open3D, trimesh or PyVista
-        Or several scans: a list of these.
+        Or several scans: a list of these. An array (n, 2) gives a curve, by :meth:`Surface.contours`; what is said
+        below of (n, 3) is then (n, 2), and scans and sensors one by one are for points in space.
     normals : array (n, 3), optional, for several scans a list
         Pointing outwards; only their directions count, unless ``confidence="normals"``. Taken from ``points`` if those
         have them, else estimated by :func:`seminorm.clouds.estimate_normals`; ``details["normals"]`` says which.
@@ -116,22 +119,28 @@ def reconstruct(
     >>> reconstruct(sphere, sphere).mesh().is_watertight
     True
     """
-    clock = StepClock()
-    given, scan, origin = gathered(points, normals, sensor, sensors, poses, scan_id)
-    told: dict[str, Any] = {"confidence": confidence, "columns": {"scan": scan}, "outliers": outliers}
-    ready = ReadyPoints.of(given, sensor=sensor, **told, verbose=verbose)
-    ready.require_enough()
-    measured = ready.points
-    ready, scans = reconciled(ready if origin is None else replace(ready, origin=origin))
+    clock, coarser = StepClock(), 0
+    if in_plane(points):
+        _refuse_scans(sensors=sensors, poses=poses, scan_id=None if isinstance(scan_id, str) else scan_id)
+        ready, coarser = ready_in_plane(points, normals, sensor, confidence, outliers)
+        ready.require_enough()
+        measured, scans = ready.points, []
+    else:
+        given, scan, origin = gathered(points, normals, sensor, sensors, poses, scan_id)
+        told: dict[str, Any] = {"confidence": confidence, "columns": {"scan": scan}, "outliers": outliers}
+        ready = ReadyPoints.of(given, sensor=sensor, **told, verbose=verbose)
+        ready.require_enough()
+        measured = ready.points
+        ready, scans = reconciled(ready if origin is None else replace(ready, origin=origin))
     clock.lap("normals")
     order = _order(order, fast or len(ready.points) > LARGE)
-    oriented = ready.oriented()
+    oriented, across = ready.oriented(), measured.shape[1] - 1
     if outliers == "auto":
-        turned = ready.outwards(oriented.area * oriented.size**2)
+        turned = ready.outwards(oriented.area * oriented.size**across)
         ready, oriented = (ready, oriented) if turned is ready else (turned, turned.oriented())
     wanted: dict[str, Any] = {"smoothness": smoothness, "tolerance": tolerance, "fast": fast}
     estimated = not ready.origin.startswith("given")
-    wanted |= {"depth": depth, "resolution": resolution, "estimated": estimated, "verbose": verbose}
+    wanted |= {"depth": depth, "resolution": resolution, "estimated": estimated, "coarser": coarser, "verbose": verbose}
     solver: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "memory_limit": memory_limit}
     fit, trials = _chosen_fit(oriented, order, wanted, solver, clock)
     _warn_of_angles(trials, estimated)
@@ -140,7 +149,7 @@ def reconstruct(
     if estimated and exact and len(ready.points) <= LARGE:
         fit = settle_normals(fit, ready.points, _ROUNDS, **solver)
     clock.lap("fit")
-    area = float((oriented.spacing**2).sum() * oriented.size**2)
+    area = float((oriented.spacing**across).sum() * oriented.size**across)
     found = chosen(fit.model, oriented, trials)
     details = {**ready.details(), "scans": scans, "area": area, "residual": fit.outcome.residual, "exact": False}
     details |= {"seconds": clock.seconds, **found}
@@ -259,6 +268,12 @@ def _chosen_fit(
                     raise
                 warn_user(f"{error} The surface stays at depth {model.depth - 1}.")
                 model = model.on_level(model.depth - 1)
+
+
+def _refuse_scans(**given: Any) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(f"{name} is for scans in space, and these points lie in the plane: leave it out.")
 
 
 def _warn_of_angles(trials: list[Trial], estimated: bool) -> None:

@@ -19,10 +19,12 @@ from ..fields.field import Field
 from ..shapes import attributes as measures
 from ..shapes.attributes import Neighborhood, check_names
 from ..shapes.carried import Attachments
+from ..shapes.contours import Contours
 from ..shapes.implicit import Implicit
 from ..shapes.mesh import Mesh
 from .boundaries import BORDER, box_around
 from .meshing import MeshPlan, SurfaceMesher, least_quality
+from .planar import surface_contours
 from .uncertainty import FitModel, place_deviation
 
 
@@ -209,6 +211,8 @@ class Surface(Implicit):
         -------
         Mesh
         """
+        if self.dimension != 3:
+            raise ValueError("a mesh is for points in space, and these lie in the plane: use contours().")
         names = check_names(attributes)
         plan = MeshPlan(
             resolution,
@@ -228,6 +232,47 @@ class Surface(Implicit):
         columns = {name: self.attribute(name, mesh.vertices) for name in self.attached if name not in names}
         columns.update((name, self._measured(name, mesh.vertices)) for name in names)
         return Mesh(mesh.vertices, mesh.faces, mesh.normals, columns) if columns else mesh
+
+    def contours(
+        self,
+        resolution: float | None = None,
+        *,
+        boundary: str = "auto",
+        trim: float | None = None,
+        max_hole: float | None = None,
+        keep_unsupported: bool = False,
+        refine: int = 2,
+    ) -> Contours:
+        """The curve through points in the plane, as lines.
+
+        Parameters
+        ----------
+        resolution : float, optional
+            Side of the cells that the plane is cut into near the curve; by default half of the field's finest cells,
+            and at most a 512th of the longest side.
+        boundary : "auto", "closed" or "open"
+            Where lines end. "auto": stretches without data that reach the box around them, or protrude from their
+            convex hull, are cut off; others fill gaps. "closed": nowhere, and some way beyond the data along the box.
+            "open": where they leave the data; see ``trim``.
+        trim : float, optional
+            For open lines: the largest distance to the nearest data point; by default three times the distance of
+            neighbouring data points there, but no less than the field's finest cells.
+        max_hole : float, optional
+            For ``boundary="auto"``: gaps wider than this stay open; by default all are filled.
+        keep_unsupported : bool
+            Keep lines without data of their own.
+        refine : int
+            Newton steps that bring each point onto the curve.
+
+        Returns
+        -------
+        Contours, whose ``is_closed`` says whether all lines are, with the attached attributes
+        """
+        if self.dimension != 2:
+            raise ValueError(f"contours are for points in the plane, and these have {self.dimension} axes: use mesh().")
+        found = surface_contours(self, resolution, boundary, trim, max_hole, keep_unsupported, refine)
+        columns = {name: self.attribute(name, found.points) for name in self.attached}
+        return Contours(found.lines, found.closed, found.normals, columns)
 
     def _measured(self, name: str, X: np.ndarray) -> np.ndarray:
         if name == "distance":
@@ -252,11 +297,12 @@ class Surface(Implicit):
 
     def save(self, path: str | PathLike[str], **options) -> Path:
         """Write the mesh, with the options of :meth:`mesh`, or the function and all that is attached; the path's ending
-        decides: ply, obj, stl, glb, off or html for the mesh, npz for the function. Returns the path of the file.
+        decides: ply, obj, stl, glb, off or html for the mesh, npz for the function. In the plane svg, csv and obj are
+        for the contours, with the options of :meth:`contours`. Returns the path of the file.
         """
         path = Path(path)
         if path.suffix.lower() != ".npz":
-            return self.mesh(**options).save(path)
+            return (self.contours if self.dimension == 2 else self.mesh)(**options).save(path)
         if options:
             raise ValueError(f"{path} holds the function, not a mesh: leave out {', '.join(options)}.")
         content = {name: getattr(self, name) for name in ("points", "normals", "resolution", "details")}

@@ -139,7 +139,7 @@ class CurveNeighborhoods:
     """The neighbours of distinct points (n, 2), ready for fits of parabolas or lines; see ``Neighborhoods``.
 
     ``noisy`` says whether points scatter around the curve, rather than lie on one that bends between them. Where many
-    neighbours are needed, fits are made at some of the points, ``rows``; ``member`` is which of them each point is near.
+    neighbours are needed, fits are made at some of the points, ``rows``; ``member`` says which of them is nearest.
     """
 
     def __init__(self, points: np.ndarray, mass: np.ndarray, n_neighbors: int | None = None, curved: bool = True):
