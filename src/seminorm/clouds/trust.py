@@ -45,7 +45,7 @@ _HALF_NEIGHBORS, _PLANE_ROUNDS, _OUTLYING = 10, 2, 4.685
 _CLOSED, _FLAT = (
     0.1,
     0.01,
-)  # share of the area that may lack; volume over area**1.5 (of a ball 0.094); in the plane area over length**2
+)  # share of the area that may lack; volume over area**1.5 (of a ball 0.094)
 _GLANCE = 6000  # points at which a first look is enough, if nothing is wrong with them
 _MOST_VOTERS = 60_000
 

@@ -46,7 +46,7 @@ class Contours:
     def __init__(
         self,
         lines: Sequence[Any],
-        closed: Sequence[bool] | None = None,
+        closed: Sequence[bool] | np.ndarray | None = None,
         normals: np.ndarray | None = None,
         attributes: Mapping[str, np.ndarray] | None = None,
     ):

@@ -1,7 +1,8 @@
-"""Curves in the plane: points made ready for a fit, and the zero set of the function as lines that end where data do."""
+"""Curves in the plane: points made ready for a fit, and the zero set as lines that end where data do."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy.spatial import ConvexHull, QhullError, cKDTree
 from .._base.rows import equal_rows
 from .._base.threads import thread_count
 from .._base.warnings import warn_user
-from ..clouds.normals.planar import CurveNeighborhoods, estimate_planar_normals, planar_table, points_alone
+from ..clouds.normals.planar import CurveNeighborhoods, estimate_planar_normals, planar_table, points_off
 from ..shapes.attributes import FILLED
 from ..shapes.contours import Contours
 from ..shapes.extraction.squares import contour
@@ -45,12 +46,12 @@ def ready_in_plane(points, normals, sensor, confidence, outliers: str) -> tuple[
     alone = kept[:0]
     if outliers == "auto" and len(kept) > _NEIGHBORS:
         first = equal_rows(given[kept])[0]
-        alone = kept[first[points_alone(given[kept[first]])]]
+        alone = kept[first[points_off(given[kept[first]])]]
         kept = np.setdiff1d(kept, alone)
         if len(alone):
             warn_user(
-                f"{len(alone)} of {len(given)} points lie much farther from others than those around them do, and were "
-                "set aside: details['outliers'] has the rows, and outliers='keep' uses them."
+                f"{len(alone)} of {len(given)} points lie on no curve with others, and were set aside: "
+                "details['outliers'] has the rows, and outliers='keep' uses them."
             )
     places = given[kept]
     weight = confidence if confidence is None or isinstance(confidence, str) else np.asarray(confidence)[kept]
@@ -143,7 +144,7 @@ class _Support:
 
 def _parts(lines: Contours) -> list[slice]:
     ends = np.cumsum([0, *map(len, lines.lines)])
-    return [slice(begin, end) for begin, end in zip(ends[:-1], ends[1:], strict=True)]
+    return [slice(begin, end) for begin, end in pairwise(ends)]
 
 
 def _with_data(lines: Contours, support: _Support) -> Contours:
@@ -151,9 +152,8 @@ def _with_data(lines: Contours, support: _Support) -> Contours:
     near = support.signal(lines.points) <= FILLED
     share = np.array([near[part].mean() for part in _parts(lines)])
     kept = (share >= _SUPPORTED) | (share == share.max())
-    return _chosen(
-        lines, [(part, closed) for part, closed, k in zip(_parts(lines), lines.closed, kept, strict=True) if k]
-    )
+    parts = zip(_parts(lines), lines.closed.tolist(), kept, strict=True)
+    return _chosen(lines, [(part, closed) for part, closed, is_kept in parts if is_kept])
 
 
 def _chosen(lines: Contours, pieces: list[tuple[Any, bool]]) -> Contours:

@@ -120,6 +120,7 @@ def reconstruct(
     True
     """
     clock, coarser = StepClock(), 0
+    scans: list[dict]
     if in_plane(points):
         _refuse_scans(sensors=sensors, poses=poses, scan_id=None if isinstance(scan_id, str) else scan_id)
         ready, coarser = ready_in_plane(points, normals, sensor, confidence, outliers)

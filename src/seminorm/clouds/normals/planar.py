@@ -34,8 +34,13 @@ _PULLING = 200  # points that pull with full strength: along a curve, edges at t
 _DAMPING = (2.0, 4.0)  # without and with noise
 _CHUNK = 2**21  # numbers in an array
 _MANY, _FITS = 40, 16  # neighbours, from which on fits are made at some points; and how many in a neighbourhood
-_FAR, _FAR_NEIGHBORS = 4.0, 4  # distance of a neighbour over what is usual around there, from which a point is alone
-_MOST_ALONE = 0.3  # share of points alone, from which on nothing is clear
+_FAR, _FAR_NEIGHBORS = 6.0, 4  # distance of a neighbour over what is usual around there, from which a point is off
+_HIGH, _HIGH_REACH, _HIGH_NOWHERE = 7.0, 0.4, 0.05  # height over the curve: over the median, and the farthest neighbour
+_JUDGES = 4, 9  # neighbours that judge the height of a point, where there is no noise
+_NOISY_REACH = 5.0  # spacings that count as the neighbourhood, where there is
+_FEWEST_JUDGED = 100  # points: with fewer, bends and other sheets look like outliers
+_SEARCHES = 3
+_MOST_OFF = 0.3  # share of points that are off, from which on nothing is clear
 
 
 class PlanarCloud:
@@ -126,13 +131,54 @@ def estimate_planar_normals(
     return PlanarCloud(given, normals, certainty, oriented, hood.n_neighbors)
 
 
-def points_alone(points: np.ndarray) -> np.ndarray:
-    """Rows of the points whose neighbours are much farther away than is usual around there."""
+def points_off(points: np.ndarray) -> np.ndarray:
+    """Rows of distinct points that lie on no curve with others; none, if that would be many of them.
+
+    Such are points whose neighbours are much farther away than is usual around there, and points much higher over the
+    curve through their neighbours than most are, and than their neighbours are apart.
+    """
+    kept = np.arange(len(points))
+    for _ in range(_SEARCHES):
+        if len(kept) <= _LADDER[0]:
+            break
+        places = points[kept]
+        off = _lonely(places)
+        off[~off] = _high(places[~off])
+        if not off.any():
+            break
+        kept = kept[~off]
+    gone = np.setdiff1d(np.arange(len(points)), kept)
+    return gone if len(gone) <= _MOST_OFF * len(points) else gone[:0]
+
+
+def _lonely(points: np.ndarray) -> np.ndarray:
     k = min(_FAR_NEIGHBORS, len(points) - 1)
     distance, near = cKDTree(points).query(points, k=k + 1, workers=thread_count())
     reach = np.maximum(distance[:, -1], 1e-300)
-    alone = np.flatnonzero(reach > _FAR * np.median(reach[near[:, 1:]], axis=1))
-    return alone if len(alone) <= _MOST_ALONE * len(points) else alone[:0]
+    return reach > _FAR * np.median(reach[near[:, 1:]], axis=1)
+
+
+def _high(points: np.ndarray) -> np.ndarray:
+    if len(points) < _FEWEST_JUDGED:
+        return np.zeros(len(points), dtype=bool)
+    hood = CurveNeighborhoods(points, np.ones(len(points)))
+    if hood.n_neighbors > 2 * _JUDGES[-1]:
+        fits = hood.fit()
+        across = hood.points - fits.feet[hood.member]
+        return _is_high(_dots(across, fits.normals[hood.member]), _NOISY_REACH * fits.spacing[hood.member])
+    distance, near = hood.tree.query(hood.points, k=min(_JUDGES[-1] + 1, len(points)), workers=thread_count())
+    high = np.ones(len(points), dtype=bool)
+    for k in _JUDGES:  # a point does not judge itself, and a few neighbours or more must find it in place
+        around = hood.points[near[:, 1 : k + 1]] - hood.points[:, None]
+        high &= _is_high(fit_curves(around, np.ones(around.shape[:2]))[1], distance[:, min(k, near.shape[1] - 1)])
+    return high
+
+
+def _is_high(height: np.ndarray, reach: np.ndarray) -> np.ndarray:
+    """Whether heights over curves are far beyond most, and large for the neighbourhood or in the middle of nowhere."""
+    height = np.abs(height)
+    nowhere = (reach > _FAR * np.median(reach)) & (height > _HIGH_NOWHERE * reach)
+    return (height > np.maximum(_HIGH * np.median(height), _HIGH_REACH * reach)) | nowhere
 
 
 class CurveNeighborhoods:
