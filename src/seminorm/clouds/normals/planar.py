@@ -37,6 +37,7 @@ _MANY, _FITS = 40, 16  # neighbours, from which on fits are made at some points;
 _FAR, _FAR_NEIGHBORS = 6.0, 4  # distance of a neighbour over what is usual around there, from which a point is off
 _HIGH, _HIGH_REACH, _HIGH_NOWHERE = 7.0, 0.4, 0.05  # height over the curve: over the median, and the farthest neighbour
 _JUDGES = 4, 9  # neighbours that judge the height of a point, where there is no noise
+_ASIDE = 1.5  # distance to the nearest point over what is usual: what is nearer does little harm
 _NOISY_REACH = 5.0  # spacings that count as the neighbourhood, where there is
 _FEWEST_JUDGED = 100  # points: with fewer, bends and other sheets look like outliers
 _SEARCHES = 3
@@ -167,7 +168,8 @@ def _high(points: np.ndarray) -> np.ndarray:
         across = hood.points - fits.feet[hood.member]
         return _is_high(_dots(across, fits.normals[hood.member]), _NOISY_REACH * fits.spacing[hood.member])
     distance, near = hood.tree.query(hood.points, k=min(_JUDGES[-1] + 1, len(points)), workers=thread_count())
-    high = np.ones(len(points), dtype=bool)
+    usual = np.median(distance[near[:, 1:], 2], axis=1)
+    high = distance[:, 1] > _ASIDE * usual
     for k in _JUDGES:  # a point does not judge itself, and a few neighbours or more must find it in place
         around = hood.points[near[:, 1 : k + 1]] - hood.points[:, None]
         high &= _is_high(fit_curves(around, np.ones(around.shape[:2]))[1], distance[:, min(k, near.shape[1] - 1)])
