@@ -14,6 +14,7 @@ from .cloud import PointCloud, as_cloud, as_sensor
 from .normals.estimation import estimate_normals
 from .scans import SCAN, are_scans, each_of, joined
 
+_MOTIONS = 3.0  # between two frames, that the time between them counts as
 FRAME_POINTS = 50  # on average, from which on points of one time are a frame
 GROUP_POINTS = 500  # in a group of points that were measured one by one
 _FEWEST = 10  # points of a frame whose normals are estimated
@@ -75,6 +76,29 @@ def frames_of(times: np.ndarray) -> list[np.ndarray]:
 def some_of(rows: np.ndarray) -> np.ndarray:
     """Some two thousand of many rows."""
     return rows[:: max(len(rows) // _LOOKS, 1)]
+
+
+def time_scale_of_motion(points: np.ndarray, normals: np.ndarray, times: np.ndarray) -> float:
+    """The length that a unit of time should count as: three times as far as the surface moves in it.
+
+    Smaller ones smooth the motion away, larger ones let every frame forget the others. The motion is the mean distance
+    of points from the planes of the nearest points one frame later; noise counts as motion. All times together count at
+    least as the distance of neighbouring points. Points that each have a time of their own are put into groups of some
+    500.
+    """
+    frames = frames_of(times)
+    moments = np.array([times[rows].mean() for rows in frames])
+    trees = [cKDTree(points[rows]) for rows in frames]
+    moved, spacing = [], []
+    for here, later, tree in zip(frames, frames[1:], trees[1:], strict=False):
+        chosen = some_of(here)
+        nearest = later[tree.query(points[chosen])[1]]
+        moved.append(np.abs(((points[chosen] - points[nearest]) * normals[nearest]).sum(axis=1)).mean())
+    for rows, tree in zip(frames, trees, strict=True):
+        chosen = some_of(rows)
+        spacing.append(np.median(tree.query(points[chosen], k=2)[0][:, 1]))
+    least = np.median(spacing) / np.ptp(times)
+    return float(max(_MOTIONS * np.sum(moved) / (moments[-1] - moments[0]), least))
 
 
 def with_frame_normals(cloud: PointCloud, times: np.ndarray, sensor=None, verbose: bool = False):

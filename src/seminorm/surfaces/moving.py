@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from .._base.saving import load_npz, save_npz
-from ..clouds.frames import GROUP_POINTS, frames_of, has_frames, some_of
+from ..clouds.frames import GROUP_POINTS, frames_of, has_frames
 from ..fields.field import Field
 from ..shapes import attributes as measures
 from ..shapes.attributes import FILLED, Neighborhood, distance_and_spacing
@@ -31,7 +30,6 @@ _LEAST_SLOPE = 0.2
 _BOUNDARIES = ("auto", "closed", "open")
 _MEASURES = ("distance", "density", "filled", "curvature", "gradient_length", "speed")
 _OPENNESS_LOOKS = 3  # frames that tell whether the surface is open
-_MOTIONS = 3.0  # between two frames, that the time between them counts as
 
 
 class MovingSurface:
@@ -265,29 +263,6 @@ class Moment(Implicit):
         values, gradients = self.moving.field.jet(X)
         result = values, np.ascontiguousarray(gradients[:, :3])
         return result if order == 1 else (*result, self.moving.field.hessian(X)[:, :3, :3])
-
-
-def time_scale_of_motion(points: np.ndarray, normals: np.ndarray, times: np.ndarray) -> float:
-    """The length that a unit of time should count as: three times as far as the surface moves in it.
-
-    Smaller ones smooth the motion away, larger ones let every frame forget the others. The motion is the mean distance
-    of points from the planes of the nearest points one frame later; noise counts as motion. All times together count at
-    least as the distance of neighbouring points. Points that each have a time of their own are put into groups of some
-    500.
-    """
-    frames = frames_of(times)
-    moments = np.array([times[rows].mean() for rows in frames])
-    trees = [cKDTree(points[rows]) for rows in frames]
-    moved, spacing = [], []
-    for here, later, tree in zip(frames, frames[1:], trees[1:], strict=False):
-        chosen = some_of(here)
-        nearest = later[tree.query(points[chosen])[1]]
-        moved.append(np.abs(((points[chosen] - points[nearest]) * normals[nearest]).sum(axis=1)).mean())
-    for rows, tree in zip(frames, trees, strict=True):
-        chosen = some_of(rows)
-        spacing.append(np.median(tree.query(points[chosen], k=2)[0][:, 1]))
-    least = np.median(spacing) / np.ptp(times)
-    return float(max(_MOTIONS * np.sum(moved) / (moments[-1] - moments[0]), least))
 
 
 def _checked_names(names: str | Iterable[str]) -> tuple[str, ...]:

@@ -8,10 +8,10 @@ from tqdm import tqdm
 
 from .._base.memory import NotEnoughMemoryError
 from .._base.warnings import warn_user
-from ..clouds.frames import gathered_frames, with_frame_normals
+from ..clouds.frames import gathered_frames, time_scale_of_motion, with_frame_normals
 from ..clouds.normals.planar import in_plane
 from .fitting import SurfaceFit, fit_surface, settle_normals
-from .moving import MovingSurface, time_scale_of_motion
+from .moving import MovingSurface
 from .planar import ready_in_plane
 from .preparation import LARGE, ReadyPoints, StepClock, choose_model, chosen, length_or_auto
 from .sampling import OrientedPoints

@@ -20,12 +20,14 @@ from ..shapes import attributes as measures
 from ..shapes.attributes import Neighborhood, check_names
 from ..shapes.carried import Attachments
 from ..shapes.contours import Contours
+from ..shapes.data_contours import data_contours
 from ..shapes.implicit import Implicit
 from ..shapes.mesh import Mesh
-from .boundaries import BORDER, box_around
+from .boundaries import BORDER, WIDE_BORDER, box_around, check_boundary, check_hole, check_resolution
 from .meshing import MeshPlan, SurfaceMesher, least_quality
-from .planar import surface_contours
 from .uncertainty import FitModel, place_deviation
+
+_CONTOUR_CELLS = 512  # along the longest side of points in the plane, of the coarsest contours by default
 
 
 class Surface(Implicit):
@@ -270,7 +272,14 @@ class Surface(Implicit):
         """
         if self.dimension != 2:
             raise ValueError(f"contours are for points in the plane, and these have {self.dimension} axes: use mesh().")
-        found = surface_contours(self, resolution, boundary, trim, max_hole, keep_unsupported, refine)
+        check_boundary(boundary, ("auto", "closed", "open"), trim)
+        check_resolution(resolution)
+        check_hole(max_hole, boundary)
+        cell = resolution or min(self.resolution / 2, float(np.ptp(self.points, axis=0).max()) / _CONTOUR_CELLS)
+        box = box_around(self.points, WIDE_BORDER if boundary == "auto" else BORDER)
+        options: dict[str, Any] = {"boundary": boundary, "trim": trim, "max_hole": max_hole, "refine": refine}
+        options["keep_unsupported"] = keep_unsupported
+        found = data_contours(self, self.points, box, cell, self.resolution, **options)
         columns = {name: self.attribute(name, found.points) for name in self.attached}
         return Contours(found.lines, found.closed, found.normals, columns)
 

@@ -169,7 +169,8 @@ def _high(points: np.ndarray) -> np.ndarray:
         return _is_high(_dots(across, fits.normals[hood.member]), _NOISY_REACH * fits.spacing[hood.member])
     distance, near = hood.tree.query(hood.points, k=min(_JUDGES[-1] + 1, len(points)), workers=thread_count())
     usual = np.median(distance[near[:, 1:], 2], axis=1)
-    high = distance[:, 1] > _ASIDE * usual
+    far = distance[:, -1] > _FAR * np.median(distance[:, -1])
+    high = far | (distance[:, 1] > _ASIDE * usual)
     for k in _JUDGES:  # a point does not judge itself, and a few neighbours or more must find it in place
         around = hood.points[near[:, 1 : k + 1]] - hood.points[:, None]
         high &= _is_high(fit_curves(around, np.ones(around.shape[:2]))[1], distance[:, min(k, near.shape[1] - 1)])
