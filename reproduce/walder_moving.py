@@ -42,11 +42,11 @@ from _surfaces import (
 )
 from scipy.spatial import cKDTree
 
+from seminorm.clouds.frames import time_scale_of_motion
 from seminorm.shapes import Mesh, Sphere, blend
 from seminorm.shapes.implicit import Implicit
 from seminorm.shapes.meshing import mesh_implicit
 from seminorm.surfaces import MovingSurface, reconstruct, reconstruct_moving
-from seminorm.surfaces.moving import time_scale_of_motion
 
 FRAMES = 8
 SCALES = 0.25, 0.5, 2.0  # of the default time scale

@@ -15,7 +15,7 @@ from seminorm.clouds import PointCloud, estimate_normals
 from seminorm.clouds.normals import estimation
 from seminorm.files import read_mesh, read_points, write_points
 from seminorm.shapes.attributes import NAMES
-from seminorm.surfaces import Surface
+from seminorm.surfaces import MovingSurface, Surface
 
 VERBS = ("reconstruct", "normals", "render", "info")
 TESTS = {verb: {} for verb in VERBS}  # of each option
@@ -156,6 +156,29 @@ def says_nothing(shop):
     assert shop.run(shop.bare, "-o", shop.folder / "file.ply", *fit) == 0 and shop.out
     assert shop.run(shop.bare, "-o", shop.folder / "file.ply", "--quiet", *fit) == 0
     assert (shop.out, shop.err) == ("", "")
+
+
+# -- motion ----------------------------------------------------------------------------------------------------------
+
+
+@of("reconstruct", "--times", "--at", "--steps", "--time-scale")
+@of("render", "--at", "--steps")
+def moments(shop):
+    words = (shop.scan, shop.scan, "--times", "0,2", "--quiet", *FAST)
+    film = shop.folder / "film.npz"
+    if shop.verb == "render":
+        assert run("reconstruct", *words, "-o", film) == 0
+        words = (film, "--size", "20x10", "--quiet")
+    else:
+        assert shop.run(*words, "-o", film, "--time-scale", "0.5") == 0
+        assert MovingSurface.load(film).details["time_scale"] == 0.5
+        words += ("--mesh-resolution", "0.3")
+    ending = "png" if shop.verb == "render" else "ply"
+    name = "m.png" if shop.verb == "render" else "m_{:03d}.ply"
+    assert shop.run(*words, "-o", shop.folder / name, "--at", "0.5,1") == 0
+    assert shop.run(*words, "-o", shop.folder / name.replace("m", "s", 1), "--steps", "3") == 0
+    found = {path.name for path in shop.folder.glob(f"*.{ending}")}
+    assert found == {f"{word}.{ending}" for word in ("m_000", "m_001", "s_000", "s_001", "s_002")}
 
 
 # -- reconstruct: the fit --------------------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag, attributes):
         attributes = dict(attributes)
-        if tag != "meta":
+        if tag not in ("meta", "input"):
             self.open.append((tag, attributes.get("id")))
         self.addresses += [attributes[key] for key in ("src", "href") if key in attributes]
 
@@ -128,6 +128,20 @@ def test_several_items_share_one_place(tmp_path, rng):
 def test_the_first_view_is_the_one_asked_for(tmp_path):
     page = Page(write_page(tmp_path / "ring.html", {"ring": ring()}, direction=(0, 0, -2), up=(1, 0, 0)))
     np.testing.assert_allclose(np.reshape(page.scene["frame"], (3, 3)), [[0, -1, 0], [1, 0, 0], [0, 0, 1]], atol=1e-12)
+
+
+def test_a_page_of_one_shape_at_several_times(tmp_path):
+    items = {str(k): ring() for k in range(3)}
+    page = Page(write_page(tmp_path / "film.html", items, times=[0.0, 0.5, 3.0]))
+    assert page.scene["times"] == [0.0, 0.5, 3.0] and 'type="range"' in page.text
+    assert "times" not in Page(write_page(tmp_path / "still.html", items)).scene
+    for times, message in (
+        ([0.0, 1.0], "one number for each"),
+        ([0.0, 2.0, 1.0], "increase"),
+        ([0, 1, np.nan], "finite"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            write_page(tmp_path / "no.html", items, times=times)
 
 
 def test_a_page_stands_alone(tmp_path):

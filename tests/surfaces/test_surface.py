@@ -9,12 +9,12 @@ from scipy.spatial import cKDTree
 
 from seminorm.files import read_mesh
 from seminorm.shapes.attributes import NAMES, Neighborhood
+from seminorm.shapes.carried import carry
 from seminorm.shapes.extraction.marching import component_labels
 from seminorm.shapes.extraction.trimming import components_with_data, near_cells, trimmed_faces
 from seminorm.shapes.meshing import mesh_implicit
 from seminorm.shapes.primitives import Plane, Sphere, Torus
 from seminorm.surfaces import FitModel, Surface, reconstruct
-from seminorm.surfaces.carried import carry
 
 DATA = Path(__file__).parents[1] / "data"
 GIVEN = {"depth": 4, "smoothness": 0.02, "tolerance": 0.03, "order": 2}

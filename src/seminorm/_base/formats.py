@@ -12,6 +12,7 @@ A format is a module with one or more of these functions, and one line in the ta
 ``write_points(path, cloud)``       nothing
 ``write_mesh(path, mesh)``          nothing
 ``write_grid(path, grid, notes)``   nothing; see :class:`seminorm.files.grids.Grid`
+``write_contours(path, contours)``  nothing; see :class:`seminorm.shapes.Contours`
 =================================== ============================================================
 
 A module with ``read_mesh`` alone serves for points, too: these are the vertices.
@@ -33,6 +34,7 @@ _PURPOSES = {
     "write_points": "written as points",
     "write_mesh": "written as a mesh",
     "write_grid": "written as a grid",
+    "write_contours": "written as lines in the plane",
 }
 _INSTEAD = {"read_points": "read_mesh"}  # what serves where a function is missing
 
@@ -241,6 +243,7 @@ for _format in (
     Format((".e57",), "seminorm.files.e57", ("read_points",), needs=("pye57", "e57")),
     Format((".nc",), "seminorm.files.netcdf", ("write_grid",), needs=("xarray", "grid")),
     Format((".csv",), "seminorm.files.text", ("write_grid",)),
+    Format((".svg", ".csv", ".obj"), "seminorm.files.contours", ("write_contours",)),
     Format((".tif", ".tiff"), "seminorm.files.geotiff", ("write_grid",)),
 ):
     all_formats.register(_format)

@@ -85,6 +85,15 @@ def load_npz(path, kind: str | None = None) -> dict[str, Any]:
     return content
 
 
+def saved_type(path) -> str | None:
+    """What a file of :func:`save_npz` says that it holds; nothing else of it is read."""
+    with np.load(path, allow_pickle=False) as file:
+        try:
+            return _content(json.loads(str(file[_DESCRIPTION])), path)["dict"].get("type")
+        except (KeyError, TypeError, AttributeError, ValueError, zipfile.BadZipFile) as error:
+            raise ValueError(f"{path} cannot be read, it may be damaged or forged: {error}.") from error
+
+
 def _content(described: dict, path) -> dict:
     """The content of a description in the present format."""
     if "format" not in described:

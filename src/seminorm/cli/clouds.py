@@ -17,16 +17,17 @@ _FEW = 1000  # points of a file that may be meant as a mesh
 _SOME = 10_000  # points that tell how coordinates were rounded
 
 
-def read_clouds(arguments: argparse.Namespace) -> tuple[Any, dict[str, int]]:
+def read_clouds(arguments: argparse.Namespace, column: str | None = None) -> tuple[Any, dict[str, int]]:
     """All points as one cloud, valid and prepared as the options say, and how many were left out, by the reason.
 
-    The places of sensors, and the numbers of scans, are rows of the cloud like all others: they stay with their points.
+    A ``column`` of the files stays as an attribute. The places of sensors, and the numbers of scans, are rows of the
+    cloud like all others: they stay with their points.
     """
     sensors = sensors_of(arguments)
     from ..clouds.scans import joined
 
-    clouds = [_read(*each, arguments.color) for each in zip(arguments.inputs, sensors, strict=True)]
-    _check_alike(arguments.inputs, clouds)
+    clouds = [_read(*each, arguments.color, column) for each in zip(arguments.inputs, sensors, strict=True)]
+    check_alike(arguments.inputs, clouds)
     names = naming(arguments.inputs)
     cloud, dropped = valid_points(joined(clouds) if len(clouds) > 1 else clouds[0], names)
     check_spread(cloud, names)
@@ -71,7 +72,7 @@ def known_sensor(cloud, names: str):
     return None if unknown == len(cloud) else cloud.sensor
 
 
-def _read(path: Path, sensor: Triple | None, with_colors: bool):
+def _read(path: Path, sensor: Triple | None, with_colors: bool, column: str | None = None):
     from ..clouds.cloud import PointCloud
     from ..clouds.scans import SCAN, scan_numbers
     from ..files import open_points, read_points
@@ -83,11 +84,16 @@ def _read(path: Path, sensor: Triple | None, with_colors: bool):
         raise ValueError(f"--color: {path} has no colours (red, green, blue).")
     colors = cloud.colors if with_colors else None
     scan = scan_numbers(cloud)
-    attributes = None if scan is None else {SCAN: scan}
+    attributes = {} if scan is None else {SCAN: scan}
+    if column is not None:
+        if column not in cloud.attributes:
+            there = ", ".join(cloud.attributes) or "none besides coordinates, normals and colours"
+            raise ValueError(f"{path} has no column {column!r}; it has {there}.")
+        attributes[column] = cloud.attributes[column]
     return PointCloud(cloud.points, cloud.normals, colors, attributes, cloud.sensor if sensor is None else sensor)
 
 
-def _check_alike(paths: list[Path], clouds: list) -> None:
+def check_alike(paths: list[Path], clouds: list) -> None:
     """Either all files have normals, or none."""
     without = [path for path, cloud in zip(paths, clouds, strict=True) if cloud.normals is None]
     if without and len(without) < len(paths):

@@ -2,10 +2,11 @@
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from .options import add_input
 from .parsing import Parser
-from .paths import POINT_SUFFIXES, check_input, holds_surface
+from .paths import POINT_SUFFIXES, check_input, holds_motion, holds_surface
 from .reporting import as_size, as_word, listed, shown, table, tell_failure
 
 HELP = "describe what files of points, meshes or surfaces hold"
@@ -62,15 +63,23 @@ def _file_rows(path: Path) -> list[tuple[str, str]]:
 
 def _surface_rows(path: Path) -> list[tuple[str, str]]:
     from ..clouds.cloud import bounds_of
+    from ..surfaces.moving import MovingSurface
     from ..surfaces.surface import Surface
 
-    surface = Surface.load(path)
-    rows = [
-        ("holds", "a surface, as a function"),
+    surface: Any
+    if holds_motion(path):
+        surface = MovingSurface.load(path)
+        first, last, n = surface.times.min(), surface.times.max(), len(set(surface.times.tolist()))
+        rows = [("holds", "a surface that moves, as a function"), ("times", f"{first:g} to {last:g}, {n} different")]
+        resolution = surface.at(float(first)).resolution
+    else:
+        surface = Surface.load(path)
+        rows, resolution = [("holds", "a surface, as a function")], surface.resolution
+    rows += [
         ("format", f"npz, {as_size(path.stat().st_size)}"),
         ("points", str(len(surface.points))),
         ("coefficients", str(surface.field.n_coef)),
-        ("resolution", as_word(surface.resolution)),
+        ("resolution", as_word(resolution)),
         ("attributes", ", ".join(surface.attached) or "none"),
         *_extent_rows(*bounds_of(surface.points)),
     ]

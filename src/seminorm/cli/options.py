@@ -29,6 +29,7 @@ COLORS = {
 }
 TRANSPARENT = "transparent"
 MEASURES = ("distance", "density", "filled", "uncertainty", "curvature", "gradient_length")  # Surface.mesh knows them
+SPEED = "speed"  # and meshes of moving surfaces know this
 _LARGEST_SIDE = 16384
 _MOST_SAMPLES = 16
 _FEWEST_FACES = 4  # those of a tetrahedron
@@ -130,7 +131,7 @@ def words(text: str) -> list[str]:
 def measures(text: str) -> list[str]:
     """Names of what can be measured at the vertices of a mesh, each of them once."""
     names = list(dict.fromkeys(word.lower().replace("-", "_") for word in words(text)))
-    unknown = [name for name in names if name not in MEASURES]
+    unknown = [name for name in names if name not in (*MEASURES, SPEED)]
     if unknown or not names:
         got = repr(unknown[0] if unknown else text)
         raise argparse.ArgumentTypeError(f"must be {listed(MEASURES)}, or several with commas, got {got}")

@@ -120,6 +120,13 @@ def _near(path: Path) -> list[str]:
     return get_close_matches(path.name, names, n=1, cutoff=0.75)
 
 
+def holds_motion(path: Path) -> bool:
+    """Whether a file that holds a surface holds one that moves."""
+    from .._base.saving import saved_type
+
+    return saved_type(path) == "MovingSurface"
+
+
 def holds_surface(path: Path) -> bool:
     """Whether a file is a surface, as a function, that ``seminorm reconstruct`` wrote."""
     if path.suffix.lower() != FUNCTION_SUFFIX or not zipfile.is_zipfile(path):

@@ -1,12 +1,12 @@
 """``seminorm reconstruct``: points in files, a mesh or a function out. Mistakes are found before slow imports."""
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from . import motion
 from .batches import add_each, check_list, jobs_of, run_jobs
 from .clouds import known_sensor, naming, read_clouds, sensors_of
 from .options import (
@@ -39,18 +39,15 @@ from .reporting import (
     as_size,
     as_word,
     listed,
-    memory_in_use,
     peak_memory,
     shown,
     table,
     threads,
+    write_stats,
 )
+from .wishes import check_normals, check_wishes, fit_options, wants_mesh
 
 HELP = "fit a smooth surface to points, and write it as a mesh"
-_COLORLESS = (".stl",)
-_COLORS_ALONE = (".obj", ".off", ".3mf", ".glb", ".gltf", ".html")  # besides what has no room for any attribute
-_ENDS = ("trim", "trim_quantile", "open", "closed", "max_hole")
-_SHAPING = (*_ENDS, "faces", "quality", "sharp", "rounded", "mesh_resolution", "deviation")
 
 
 def add_arguments(parser: Parser) -> None:
@@ -61,6 +58,8 @@ def add_arguments(parser: Parser) -> None:
         "seminorm reconstruct scan.ply -o mesh.ply --quality --attributes distance,curvature",
         "seminorm reconstruct a.ply b.ply -o mesh.ply --sensor 0,0,2 --sensor 3,1,2",
         "seminorm reconstruct --each *.ply -o 'meshes/{name}.obj' --stats-json all.json",
+        "seminorm reconstruct frames/*.ply --times names -o film.html --steps 50",
+        "seminorm reconstruct a.ply b.ply c.ply --times 0,1,2.5 -o 'mesh_{:03d}.ply'",
         "cat scan.ply | seminorm reconstruct - -o - | seminorm info -",
     )
     points_help = f"files of points, taken together, with normals or without: {listed(POINT_SUFFIXES)}"
@@ -71,6 +70,7 @@ def add_arguments(parser: Parser) -> None:
     _add_fit(parser)
     _add_mesh(parser)
     _add_preparation(parser)
+    motion.add_arguments(parser)
     add = parser.add_argument_group("running").add_argument
     add("--threads", type=count, metavar="N", help="processors to use (default: all)")
     add("--memory", type=memory, metavar="SIZE", help="most for the process, such as 500MB or 2GiB")
@@ -139,15 +139,14 @@ def _add_preparation(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Reconstruct one surface from all files, or one from each."""
     sensors_of(arguments)
+    if arguments.times is not None:
+        return motion.run(arguments)
+    motion.check_unused(arguments)
     jobs = jobs_of(arguments, ("output", "outliers"))
     _check(arguments, jobs)
     stats, status = run_jobs(jobs, _reconstruct)
     if arguments.stats_json is not None:
-        from .._base.saving import whole_file
-
-        told = stats if arguments.each else stats[0]
-        with whole_file(arguments.stats_json) as temporary:
-            temporary.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+        write_stats(arguments.stats_json, stats if arguments.each else stats[0])
     return status
 
 
@@ -165,17 +164,19 @@ def _reconstruct(job: argparse.Namespace) -> dict | None:
         used: dict[str, Any] = {"threads": thread_count()}
         with clock.stage("read"):
             cloud, dropped = read_clouds(job)
-        _check_normals(job, cloud)
+        check_normals(job, cloud)
         if not job.quiet and cloud.normals is None:
             print(f"{shown(names)}: no normals, estimating them", file=sys.stderr)
-        wanted = _fit_options(job, cloud)
+        wanted = fit_options(job) | ({"outliers": "keep"} if job.keep_outliers else {})
+        if cloud.normals is None:
+            wanted["sensor"] = known_sensor(cloud, names)
         with clock.stage("reconstruct"), about(names):
             surface = reconstruct(cloud, verbose=verbose, **wanted)
         if parts := surface.details["seconds"]:
             clock.seconds.pop("reconstruct")
             clock.seconds |= parts
         mesh = None
-        if _wants_mesh(job):
+        if wants_mesh(job.output):
             with clock.stage("mesh"), about(names):
                 mesh = surface.mesh(verbose=verbose, **_mesh_options(job))
                 if not len(mesh.faces):
@@ -200,7 +201,7 @@ def _check(arguments: argparse.Namespace, jobs: Sequence[argparse.Namespace]) ->
     """Everything that can be known to be wrong before the work begins, but for the files to read."""
     written: list[tuple[str, Path | None]] = [("--stats-json", arguments.stats_json)]
     for job in jobs:
-        _check_options(job)
+        check_wishes(job, job.output)
         check_output(job.output, (*MESH_SUFFIXES, FUNCTION_SUFFIX))
         if job.outliers is not None:
             check_output(job.outliers, POINT_OUTPUT_SUFFIXES)
@@ -209,65 +210,6 @@ def _check(arguments: argparse.Namespace, jobs: Sequence[argparse.Namespace]) ->
         check_list(arguments.stats_json, "--stats-json")
         check_output(arguments.stats_json, (".json",))
     check_different(arguments.inputs, written)
-
-
-def _check_options(arguments: argparse.Namespace) -> None:
-    """Options that do not go together."""
-    output = arguments.output
-    if not _wants_mesh(arguments):
-        for option in (*_SHAPING, "attributes"):
-            if getattr(arguments, option) is not None and getattr(arguments, option) is not False:
-                shape = f"--{option.replace('_', '-')} is for meshes"
-                raise ValueError(f"{shape}, and {output} is to hold the function: leave it out, or write a mesh.")
-    trims = [
-        f"--{name.replace('_', '-')}" for name in ("trim", "trim_quantile") if getattr(arguments, name) is not None
-    ]
-    if trims and (arguments.closed or arguments.max_hole is not None):
-        other = "--closed" if arguments.closed else "--max-hole"
-        raise ValueError(f"{trims[0]} is for open surfaces, and {other} is not: leave out one of them.")
-    if arguments.color and output.suffix.lower() in _COLORLESS:
-        kept = [suffix for suffix in MESH_SUFFIXES if suffix not in _COLORLESS]
-        raise ValueError(f"--color: {output.suffix} files hold no colours, write {listed(kept)}.")
-    if arguments.attributes is not None and output.suffix.lower() in (*_COLORLESS, *_COLORS_ALONE):
-        kept = [suffix for suffix in MESH_SUFFIXES if suffix not in (*_COLORLESS, *_COLORS_ALONE)]
-        raise ValueError(f"--attributes: {output.suffix} files hold no attributes of vertices, write {listed(kept)}.")
-    if arguments.confidence and arguments.thin is not None:
-        raise ValueError("--thin gives all normals the same length, so --confidence finds none: leave out one of them.")
-
-
-def _check_normals(arguments: argparse.Namespace, cloud) -> None:
-    if cloud.normals is None and arguments.confidence:
-        raise ValueError("--confidence counts points by their normals, and they have none: leave it out.")
-    if cloud.normals is not None and arguments.sensor is not None:
-        raise ValueError("--sensor is for points without normals, and these have some: leave it out.")
-
-
-def _wants_mesh(arguments: argparse.Namespace) -> bool:
-    return arguments.output.suffix.lower() != FUNCTION_SUFFIX
-
-
-def _fit_options(arguments: argparse.Namespace, cloud) -> dict:
-    """What the user wants of the fit, in the words of ``reconstruct``."""
-    names = ("depth", "resolution", "smoothness", "tolerance", "order")
-    wanted = {name: getattr(arguments, name) for name in names}
-    wanted |= {
-        "sensor": known_sensor(cloud, naming(arguments.inputs)) if cloud.normals is None else None,
-        "confidence": "normals" if arguments.confidence else None,
-        "memory_limit": None if arguments.memory is None else _left_of(arguments.memory),
-        "fast": arguments.fast or None,
-        "outliers": "keep" if arguments.keep_outliers else None,
-    }
-    return {name: value for name, value in wanted.items() if value is not None}
-
-
-def _left_of(limit: int) -> int:
-    """What a limit for the process leaves to the fit, beside the interpreter and the points."""
-    taken = memory_in_use()
-    if limit <= taken:
-        raise ValueError(
-            f"--memory {as_size(limit)}: Python and the points take {as_size(taken)} of memory already: allow more."
-        )
-    return limit - taken
 
 
 def _mesh_options(arguments: argparse.Namespace) -> dict:

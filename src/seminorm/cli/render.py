@@ -9,10 +9,32 @@ from typing import Any
 
 from .batches import add_each, jobs_of, run_jobs
 from .clouds import check_units, valid_points
-from .options import COLORS, TRANSPARENT, add_input, add_output, background, color, count, picture_size, samples, vector
+from .options import (
+    COLORS,
+    TRANSPARENT,
+    add_input,
+    add_output,
+    background,
+    color,
+    count,
+    numbers,
+    picture_size,
+    samples,
+    vector,
+)
 from .parsing import Parser
-from .paths import FACE_SUFFIXES, POINT_SUFFIXES, check_different, check_input, check_one, check_output, holds_surface
+from .paths import (
+    FACE_SUFFIXES,
+    POINT_SUFFIXES,
+    check_different,
+    check_input,
+    check_one,
+    check_output,
+    holds_motion,
+    holds_surface,
+)
 from .reporting import listed, shown
+from .times import times_wanted
 
 HELP = "draw a mesh, a surface or points"
 
@@ -23,6 +45,7 @@ def add_arguments(parser: Parser) -> None:
         "seminorm render mesh.ply -o mesh.png --size 1200x900 --direction -1,1,-0.5",
         "seminorm render scan.ply -o scan.png --color silver --background transparent",
         "seminorm render surface.npz -o turn.png --turntable 36",
+        "seminorm render moving.npz -o film.png --steps 25",
         "seminorm render --each *.ply -o 'pictures/{name}.png'",
         "seminorm reconstruct scan.ply -o - | seminorm render - -o mesh.png",
     )
@@ -46,6 +69,9 @@ def add_arguments(parser: Parser) -> None:
     add("--background", type=background, metavar="COLOR", help=f"the same, or {TRANSPARENT} (default: a pale sky)")
     add("--samples", type=samples, default=2, metavar="N", help="N x N per pixel, for smooth edges (default: 2)")
     add("--turntable", type=count, metavar="N", help="N pictures around the up direction: FILE_000.png, ...")
+    add("--at", type=numbers, metavar="T,...", help="of a moving surface: when (default: at its first frame)")
+    steps_help = "of a moving surface: N pictures, evenly from its first frame to its last: FILE_000.png, ..."
+    add("--steps", type=count, metavar="N", help=steps_help)
     add("--quiet", action="store_true", help="no progress bar")
 
 
@@ -62,15 +88,49 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _draw(job: argparse.Namespace) -> None:
     """Read a shape, and draw it from one direction or from several."""
-    check_input(job.inputs[0], POINT_SUFFIXES)
+    path = job.inputs[0]
+    check_input(path, POINT_SUFFIXES)
     from ..files.png import write_png
 
+    if holds_surface(path) and holds_motion(path):
+        _draw_motion(job)
+        return
+    if job.at is not None or job.steps is not None:
+        option = "--at" if job.at is not None else "--steps"
+        raise ValueError(f"{path} does not move: leave {option} out.")
     bounds, draw = _drawing(job)
     check_units(bounds, str(job.inputs[0]))
     picture, cameras = _picture(job), _cameras(job, bounds)
-    for path, camera in zip(_picture_paths(job), cameras, strict=True):
+    for path, camera in zip(_picture_paths(job, job.turntable), cameras, strict=True):
         write_png(path, draw(replace(picture, camera=camera)))
         print(f"{shown(path)}: {' x '.join(map(str, job.size))} pixels")
+
+
+def _draw_motion(job: argparse.Namespace) -> None:
+    """Draw a moving surface at one time or several, seen by the same camera, or at one time from all around."""
+    from ..clouds.cloud import bounds_of
+    from ..files.png import write_png
+    from ..rendering.rasterizing import render_mesh
+    from ..surfaces.moving import MovingSurface
+
+    moving = MovingSurface.load(job.inputs[0])
+    moments = times_wanted(job, moving.times)
+    if job.at is None and job.steps is None:
+        moments = moments[:1]
+    if job.turntable is not None and len(moments) > 1:
+        raise ValueError("--turntable turns a surface at one time, and there are several: give one time with --at.")
+    verbose = not job.quiet and sys.stderr.isatty()
+    picture, cameras = _picture(job), _cameras(job, bounds_of(moving.points))
+    paths = iter(_picture_paths(job, len(moments) if len(moments) > 1 else job.turntable))
+    for time in moments:
+        mesh = moving.at(time).mesh()
+        colors = mesh.attributes.get("colors") if job.color is None else job.color
+        for camera in cameras:
+            path, view = next(paths), replace(picture, camera=camera)
+            write_png(
+                path, render_mesh(mesh.vertices, mesh.faces, view, colors=colors, normals=mesh.normals, verbose=verbose)
+            )
+            print(f"{shown(path)}: time {time:g}, {' x '.join(map(str, job.size))} pixels")
 
 
 def _drawing(arguments: argparse.Namespace) -> tuple[Any, Callable]:
@@ -149,8 +209,8 @@ def _equally_far(cameras: list, center) -> list:
     return [replace(camera, position=center - away * camera.direction) for camera in cameras]
 
 
-def _picture_paths(arguments: argparse.Namespace) -> list[Path]:
-    path, number = arguments.output, arguments.turntable
+def _picture_paths(arguments: argparse.Namespace, number: int | None) -> list[Path]:
+    path = arguments.output
     if number is None:
         return [path]
     digits = max(3, len(str(number - 1)))

@@ -1,5 +1,6 @@
 """Messages to the user: warnings, times, memory, tables; and how many processors are at work."""
 
+import json
 import os
 import sys
 import time
@@ -103,6 +104,14 @@ class Stopwatch:
         start = time.perf_counter()
         yield
         self.seconds[name] = time.perf_counter() - start
+
+
+def write_stats(path: Path, stats: object) -> None:
+    """Write statistics as JSON."""
+    from .._base.saving import whole_file
+
+    with whole_file(path) as temporary:
+        temporary.write_text(json.dumps(stats, indent=2) + "\n", encoding="utf-8")
 
 
 def peak_memory() -> int | None:

@@ -78,7 +78,10 @@ def _check(arguments: argparse.Namespace, reads: int, writes: bool) -> None:
 def _is_idle(arguments: argparse.Namespace) -> bool:
     """Whether --to contradicts the name of a file."""
     target = getattr(arguments, "target", None)
-    return target is not None and not getattr(arguments, "each", False) and arguments.output.suffix.lower() != target
+    into_folder = getattr(arguments, "each", False) or (
+        getattr(arguments, "times", None) is not None and arguments.output.is_dir()
+    )
+    return target is not None and not into_folder and arguments.output.suffix.lower() != target
 
 
 def _received(path: Path, arguments: argparse.Namespace) -> Path:

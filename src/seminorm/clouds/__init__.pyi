@@ -3,6 +3,7 @@ from .cloud import PointCloud as PointCloud
 from .cloud import as_cloud as as_cloud
 from .normals.estimation import OrientedCloud as OrientedCloud
 from .normals.estimation import estimate_normals as estimate_normals
+from .normals.planar import PlanarCloud as PlanarCloud
 from .off_surface import OffSurfaceReport as OffSurfaceReport
 from .off_surface import off_surface_points as off_surface_points
 from .preparation import drop_invalid as drop_invalid

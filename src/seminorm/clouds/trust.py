@@ -42,7 +42,10 @@ _OFF_RATIO, _OFF_LEAST = 4.0, 0.2  # height over that of the neighbours, and in 
 _LIMB = 6  # points of a thin limb
 _SPREAD = 2.3  # distance to the last neighbour, in distances of points
 _HALF_NEIGHBORS, _PLANE_ROUNDS, _OUTLYING = 10, 2, 4.685
-_CLOSED, _FLAT = 0.1, 0.01  # share of the area that may lack; volume over area**1.5 (of a ball 0.094)
+_CLOSED, _FLAT = (
+    0.1,
+    0.01,
+)  # share of the area that may lack; volume over area**1.5 (of a ball 0.094)
 _GLANCE = 6000  # points at which a first look is enough, if nothing is wrong with them
 _MOST_VOTERS = 60_000
 
@@ -100,8 +103,9 @@ def points_inwards(points: np.ndarray, normals: np.ndarray, areas: np.ndarray) -
     """
     total = float(areas.sum())
     opening = float(np.linalg.norm(areas @ normals)) / total
-    volume = float((areas * _dots(points - points.mean(axis=0), normals)).sum()) / 3.0
-    return opening < _CLOSED and volume < -_FLAT * total**1.5
+    d = points.shape[1]
+    volume = float((areas * _dots(points - points.mean(axis=0), normals)).sum()) / d
+    return opening < _CLOSED and volume < -_FLAT * total ** (d / (d - 1))
 
 
 def _vote(points: np.ndarray, normals: np.ndarray | None) -> Trust:

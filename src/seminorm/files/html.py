@@ -41,6 +41,7 @@ def write_page(
     title: str = "",
     direction: ArrayLike | None = None,
     up: ArrayLike | None = None,
+    times: ArrayLike | None = None,
 ) -> Path:
     """Write a page that shows meshes and point clouds, to be turned and zoomed in any browser.
 
@@ -58,6 +59,9 @@ def write_page(
         Where one looks at first; by default at the front, from the right and from above.
     up : array (3,), optional
         What is up at first; by default the z axis, or y if one looks along z.
+    times : array (number of items,), optional
+        When each item was, increasing: the items are one shape that moves, and a slider and a button that plays them,
+        at their times, take the place of the other buttons.
 
     Returns
     -------
@@ -81,6 +85,7 @@ def write_page(
     check_folder(path)
     if not items:
         raise ValueError(f"{path}: items must name at least one mesh or point cloud, got none.")
+    moments = None if times is None else _checked_times(times, len(items))
     shown = {str(name): _checked(str(name), item) for name, item in items.items()}
     bounds = np.array([item.cloud.bounds for item in shown.values()])
     low, high = bounds[:, 0].min(axis=0), bounds[:, 1].max(axis=0)
@@ -91,6 +96,8 @@ def write_page(
         "reach": reach,
         "items": [_described(i, name, item, center) for i, (name, item) in enumerate(shown.items())],
     }
+    if moments is not None:
+        scene["times"] = moments
     words = {"title": escape(title), "scene": json.dumps(scene, separators=(",", ":")).replace("<", "\\u003c")}
     with whole_file(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as file:
         for text, name in _template():
@@ -128,6 +135,15 @@ def _checked(name: str, item) -> Content:
         raise ValueError(f"{name!r} has {invalid} vertices with NaN or infinity: leave out their faces (Mesh.keep).")
     normals = item.vertex_normals() if item.normals is None else item.normals
     return Content(PointCloud(item.vertices, normals, item.attributes.get("colors")), item.faces)
+
+
+def _checked_times(times: ArrayLike, n: int) -> list[float]:
+    moments = np.asarray(times, dtype=float)
+    if moments.shape != (n,) or n < 2:
+        raise ValueError(f"times must have one number for each of two items or more: {n} items, shape {moments.shape}.")
+    if not np.isfinite(moments).all() or (np.diff(moments) <= 0).any():
+        raise ValueError("times must be finite and increase from item to item.")
+    return moments.tolist()
 
 
 def _described(i: int, name: str, item: Content, center: np.ndarray) -> dict[str, Any]:

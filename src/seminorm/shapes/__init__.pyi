@@ -1,3 +1,4 @@
+from .contours import Contours as Contours
 from .extraction.marching import extract as extract
 from .implicit import Curvature as Curvature
 from .implicit import Implicit as Implicit

@@ -9,6 +9,7 @@ from ..shapes.extraction.trimming import SMOOTHING, smoothed, trimmed_faces
 from ..shapes.mesh import Mesh
 
 BORDER = 0.1  # of the longest side: how far beyond the data a surface is followed before it is closed
+WIDE_BORDER = 0.25  # the same, where it is decided whether a surface is open: room for what is round to come back
 
 
 def check_boundary(

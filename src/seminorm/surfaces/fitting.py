@@ -16,13 +16,14 @@ from functools import partial
 import numpy as np
 from numpy.typing import DTypeLike
 
+from ..fields.deepening import occupied_cells
 from ..fields.field import Field
 from ..fields.levels import LevelProblem, fit_coarse_to_fine
 from ..fields.pointwise import PointEquations
 from ..fields.system import collapse
 from ..fields.tree import Tree
 from ..solvers.linear.conjugate_gradients import Outcome
-from .sampling import OrientedPoints, occupied_cells
+from .sampling import OrientedPoints
 
 _SAMPLE_PER_CELL = 3  # points in a cell that suffice for a coarse level
 _SAMPLE_LEAST = 2000
@@ -37,6 +38,7 @@ _RESOLVED = 0.6  # smoothness in cells, from which on a level resolves it
 _LEAST_JOINT = 2  # levels up to this one are always fitted together
 _ALONE_TOL = 0.02  # share of its residual that may be left on such a level: sharp edges and holes need it (measured)
 _STIFF = 0.5  # smoothness in cells, from which on order 3 needs double precision (measured: errors of 1e-4 of the data)
+_SINGLE_FROM = 3  # dimensions, below which it is always needed: along a curve few data hold many functions (measured)
 _LOCAL_SPARSITY = 4.0  # how much sparser than the average points may be, to be given the finest functions
 
 
@@ -105,6 +107,8 @@ def fit_surface(
     A level that needs more than ``memory_limit`` bytes, or than is free, is refused.
     """
     kind = model.dtype if dtype is None else np.dtype(dtype)
+    if dtype is None and points.X.shape[1] < _SINGLE_FROM:
+        kind = np.dtype(np.float64)
     if start is not None:
         tree = start.tree
         while tree.coarser is not None and tree.depth > _last_joint(model, tol):

@@ -19,6 +19,7 @@ from ..shapes.handles import without_handles
 from ..shapes.mesh import Mesh
 from ..shapes.openness import looks_closed, opened
 from .boundaries import (
+    WIDE_BORDER,
     box_around,
     check_boundary,
     check_deviation,
@@ -35,7 +36,6 @@ _BLOCK = 8
 _MESH_DEPTH = 6  # of the coarsest mesh, by default: a smooth surface has few coefficients, and is still round
 _OF_HELD_OUT = 0.2  # how far triangles may lie from the surface, of the mean distance of held-out points,
 _OF_CELL = (0.01, 0.1)  # but at least and at most, of a cell of the mesh
-_WIDE_BORDER = 0.25  # of the longest side: box in which it is decided whether a surface is open
 _FAR = 2.0  # of the longest side: how far an exact function is extrapolated
 _BOUNDARIES = ("auto", "closed", "open", "extrapolate")
 _METHODS = ("standard", "quality")
@@ -87,7 +87,7 @@ class SurfaceMesher:
         plan, surface = self.plan, self.surface
         bounds: Any = surface.bounds
         if plan.boundary == "auto":
-            bounds = box_around(surface.points, _WIDE_BORDER)  # room for what is round to come back
+            bounds = box_around(surface.points, WIDE_BORDER)
         elif plan.boundary == "extrapolate":
             bounds = box_around(surface.points, _FAR) if self.grid is None else self.grid.bounds
         options: dict[str, Any] = {"seeds": surface.points, "refine": plan.refine, "verbose": plan.verbose}

@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from .._base.saving import load_npz, save_npz
+from ..clouds.frames import GROUP_POINTS, frames_of, has_frames
 from ..fields.field import Field
+from ..shapes import attributes as measures
 from ..shapes.attributes import FILLED, Neighborhood, distance_and_spacing
+from ..shapes.carried import FrameAttachments
 from ..shapes.extraction.marching import component_labels, extract
 from ..shapes.extraction.trimming import SMOOTHING, smoothed
 from ..shapes.implicit import Implicit, as_bounds
 from ..shapes.mesh import Mesh
+from ..shapes.openness import looks_closed, opened
 from .boundaries import BORDER, box_around, check_boundary, check_resolution, default_trim, trimmed
 
 _MESH_CELLS = 64  # along the longest side, of the coarsest mesh by default
 _FEWEST = 10  # points that are looked at for what supports a moment
 _SUPPORTED = 0.05  # share of a component's vertices that must lie near data, or where data can have moved to
 _LEAST_SLOPE = 0.2
-_BOUNDARIES = ("closed", "open")
-_MOTIONS = 3.0  # between two frames, that the time between them counts as
-_FRAME_POINTS = 50  # on average, from which on points of one time are a frame
-_GROUP_POINTS = 500  # in a group of points that were measured one by one
-_LOOKS = 2000  # points of a frame whose motion is measured
+_BOUNDARIES = ("auto", "closed", "open")
+_MEASURES = ("distance", "density", "filled", "curvature", "gradient_length", "speed")
+_OPENNESS_LOOKS = 3  # frames that tell whether the surface is open
 
 
 class MovingSurface:
@@ -38,6 +42,8 @@ class MovingSurface:
     points, times : arrays (n, 3) and (n,)
     details : dict, optional
         What was given or chosen.
+    attributes : dict of arrays (n,) or (n, k), optional
+        Colours and other numbers of the points, see :meth:`attribute`.
 
     See Also
     --------
@@ -55,12 +61,23 @@ class MovingSurface:
     [True, False]
     """
 
-    def __init__(self, field: Field, points: np.ndarray, times: np.ndarray, details: dict | None = None):
+    def __init__(
+        self,
+        field: Field,
+        points: np.ndarray,
+        times: np.ndarray,
+        details: dict | None = None,
+        *,
+        attributes: Mapping[str, Any] | None = None,
+    ):
         self.field, self.points, self.times, self.details = field, points, times, dict(details or {})
+        self._attached = FrameAttachments(points, times, attributes)
 
     def __repr__(self):
+        attached = f", with {', '.join(self.attached)}" if self.attached else ""
+        span = f"{self.times.min():.4g} to {self.times.max():.4g}"
         return (
-            f"<MovingSurface of {len(self.points)} points at times {self.times.min():.4g} to {self.times.max():.4g}: "
+            f"<MovingSurface of {len(self.points)} points at times {span}{attached}: "
             f"depth {self.field.depth}, {self.field.n_coef} coefficients>"
         )
 
@@ -74,9 +91,31 @@ class MovingSurface:
             )
         return Moment(self, float(time))
 
+    @property
+    def attached(self) -> tuple[str, ...]:
+        """Names of the attributes of the data that the surface carries."""
+        return self._attached.names
+
+    def attribute(self, name: str, X, time: float) -> np.ndarray:
+        """An attached attribute (m,) or (m, k), by its name, at places X (m, 3) at a time.
+
+        Numbers with a fraction are smooth fields in each frame, and between two frames the mean of both, in the
+        proportion of the time between. Whole numbers (classes) and truth values are those of the nearest data point of
+        the nearer frame.
+        """
+        return self._attached.at(name, self.at(time)._points(X), float(time))
+
+    @cached_property
+    def is_open(self) -> bool:
+        """Whether data cover one side only, in most of three frames; each is judged as a surface at rest would be."""
+        moments = np.array([self.times[rows].mean() for rows in frames_of(self.times)])
+        looks = moments[np.unique(np.linspace(0, len(moments) - 1, _OPENNESS_LOOKS).astype(np.int64))]
+        return bool(np.mean([self.at(time).is_open for time in looks]) > 0.5)
+
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write the function to one npz file without pickle; :meth:`load` reads it."""
+        """Write the function and all that is attached to one npz file without pickle; :meth:`load` reads it."""
         content = {"points": self.points, "times": self.times, "details": self.details}
+        content["attached"] = self._attached.content()
         return save_npz(path, {"type": "MovingSurface", **self.field.content(), **content})
 
     @classmethod
@@ -85,7 +124,11 @@ class MovingSurface:
         content = load_npz(path)
         if content.get("type") != "MovingSurface":
             raise ValueError(f"{path} does not hold a MovingSurface.")
-        return cls(Field.from_content(content, path), *(content[name] for name in ("points", "times", "details")))
+        points, times, details = (content[name] for name in ("points", "times", "details"))
+        moving = cls(Field.from_content(content, path), points, times, details)
+        if "attached" in content:
+            moving._attached = FrameAttachments.from_content(points, times, content["attached"])
+        return moving
 
 
 class Moment(Implicit):
@@ -110,13 +153,15 @@ class Moment(Implicit):
         resolution: float | None = None,
         *,
         bounds=None,
-        boundary: str = "closed",
+        boundary: str = "auto",
         trim: float | None = None,
         keep_unsupported: bool = False,
+        attributes: str | Iterable[str] = (),
         refine: int = 2,
         verbose: bool = False,
     ) -> Mesh:
-        """Triangles of the surface at this time; ``refine`` and ``verbose`` are as for :meth:`Surface.mesh`.
+        """Triangles of the surface at this time, with the attached attributes at their vertices; ``refine`` and
+        ``verbose`` are as for :meth:`Surface.mesh`.
 
         Data are those of the time or, between two times of the data, of both. There the surface may be away from them
         by as much as it moves: its speed, known from the function, times the time to the farther of the two.
@@ -127,18 +172,53 @@ class Moment(Implicit):
             Side of the cells that the surface is cut into; by default half of the field's finest cells, and at most a
             64th of the longest side of the data.
         bounds : pair of points, optional, box in which to look; by default :attr:`bounds`, some way beyond all data
-        boundary : "closed" or "open"
-            "closed": at the border of the box, with a cap. "open": where the surface leaves the data; see ``trim``.
+        boundary : "auto", "closed" or "open"
+            "auto": as :attr:`MovingSurface.is_open` says, the same at all times. "closed": at the
+            border of the box, with a cap. "open": where the surface leaves the data; see ``trim``.
         trim : float, optional
             For open surfaces: the largest distance to the nearest data point, on top of the motion. By default three
             times the distance of neighbouring data points there, but no less than the field's finest cells.
         keep_unsupported : bool
             Keep components that are not near any data.
+        attributes : str or sequence of str
+            What else to give the vertices: "distance", "density", "filled", "curvature" and "gradient_length" are as
+            for :meth:`Surface.mesh`, by the data of the time; "speed" is :meth:`speed`.
         """
         check_boundary(boundary, _BOUNDARIES, trim)
         check_resolution(resolution)
-        closed = boundary == "closed"
-        mesh = self._extracted(resolution, bounds, closed=closed, refine=refine, verbose=verbose)
+        names = _checked_names(attributes)
+        closed = boundary == "closed" or (boundary == "auto" and not self.moving.is_open)
+        mesh = self._ended(resolution, bounds, closed, trim, keep_unsupported, refine=refine, verbose=verbose)
+        columns = {name: self.attribute(name, mesh.vertices) for name in self.moving.attached if name not in names}
+        columns.update((name, self._measured(name, mesh.vertices)) for name in names)
+        return Mesh(mesh.vertices, mesh.faces, mesh.normals, columns) if columns else mesh
+
+    def attribute(self, name: str, X) -> np.ndarray:
+        """An attached attribute at places X (m, 3); see :meth:`MovingSurface.attribute`."""
+        return self.moving.attribute(name, X, self.time)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether data of this time, or of those around it, cover one side only."""
+        data = Neighborhood(self._data()[0])
+        mesh = self._extracted(max(self._finest, data.typical / 2), None, closed=True, refine=0)
+        return not looks_closed(mesh.vertices, data) and opened(mesh, data, as_bounds(self.bounds)) is not None
+
+    def _measured(self, name: str, X: np.ndarray) -> np.ndarray:
+        if name == "speed":
+            return self.speed(X)
+        if name == "curvature":
+            return measures.mean_curvature(self, X)
+        if name == "gradient_length":
+            return measures.gradient_length(self, X)
+        data = Neighborhood(self._data()[0])
+        if name == "filled":
+            return measures.filled(data, X)
+        return data.nearest(X)[0] if name == "distance" else data.density(X)
+
+    def _ended(self, resolution, bounds, closed: bool, trim: float | None, keep_unsupported: bool, **options) -> Mesh:
+        """The mesh without what is not near data, ended where it should end."""
+        mesh = self._extracted(resolution, bounds, closed=closed, **options)
         if closed and keep_unsupported:
             return mesh
         points, wait = self._data()
@@ -153,9 +233,13 @@ class Moment(Implicit):
         return trimmed(mesh, distance, near + moved)
 
     def _extracted(self, resolution: float | None, bounds, **options) -> Mesh:
-        if resolution is None:
-            resolution = min(self.resolution / 2, self._longest / _MESH_CELLS)
-        return Mesh(*extract(self, as_bounds(self.bounds if bounds is None else bounds), resolution, scan=2, **options))
+        box = as_bounds(self.bounds if bounds is None else bounds)
+        return Mesh(*extract(self, box, self._finest if resolution is None else resolution, scan=2, **options))
+
+    @property
+    def _finest(self) -> float:
+        """Side of the cells that the surface is cut into by default."""
+        return min(self.resolution / 2, self._longest / _MESH_CELLS)
 
     def speed(self, X) -> np.ndarray:
         """How fast the surface moves along its normal at places X (m, 3), in units of length per unit of time."""
@@ -166,7 +250,7 @@ class Moment(Implicit):
     def _data(self) -> tuple[np.ndarray, float]:
         """The data nearest in time, from before and after, and how far in time the farthest of them are."""
         away = self.moving.times - self.time
-        few = min(_FEWEST if _has_frames(self.moving.times) else _GROUP_POINTS, len(away)) - 1
+        few = min(_FEWEST if has_frames(self.moving.times) else GROUP_POINTS, len(away)) - 1
         before, after = away[away <= 0], away[away >= 0]
         wait = max(np.partition(np.abs(away), few)[few], -before.max() if len(before) else 0.0)
         wait = max(wait, after.min() if len(after) else 0.0)
@@ -181,40 +265,13 @@ class Moment(Implicit):
         return result if order == 1 else (*result, self.moving.field.hessian(X)[:, :3, :3])
 
 
-def time_scale_of_motion(points: np.ndarray, normals: np.ndarray, times: np.ndarray) -> float:
-    """The length that a unit of time should count as: three times as far as the surface moves in it.
-
-    Smaller ones smooth the motion away, larger ones let every frame forget the others. The motion is the mean distance
-    of points from the planes of the nearest points one frame later; noise counts as motion. All times together count at
-    least as the distance of neighbouring points. Points that each have a time of their own are put into groups of some
-    500.
-    """
-    frames = _frames(times)
-    moments = np.array([times[rows].mean() for rows in frames])
-    trees = [cKDTree(points[rows]) for rows in frames]
-    moved, spacing = [], []
-    for here, later, tree in zip(frames, frames[1:], trees[1:], strict=False):
-        chosen = here[:: max(len(here) // _LOOKS, 1)]
-        nearest = later[tree.query(points[chosen])[1]]
-        moved.append(np.abs(((points[chosen] - points[nearest]) * normals[nearest]).sum(axis=1)).mean())
-    for rows, tree in zip(frames, trees, strict=True):
-        chosen = rows[:: max(len(rows) // _LOOKS, 1)]
-        spacing.append(np.median(tree.query(points[chosen], k=2)[0][:, 1]))
-    least = np.median(spacing) / np.ptp(times)
-    return float(max(_MOTIONS * np.sum(moved) / (moments[-1] - moments[0]), least))
-
-
-def _frames(times: np.ndarray) -> list[np.ndarray]:
-    """Rows of the points of each time, earliest first, or of groups of points that follow each other."""
-    order = np.argsort(times, kind="stable")
-    if not _has_frames(times):
-        return np.array_split(order, max(len(times) // _GROUP_POINTS, 2))
-    return np.split(order, np.flatnonzero(np.diff(times[order])) + 1)
-
-
-def _has_frames(times: np.ndarray) -> bool:
-    """Whether many points share each time, or each has one of its own."""
-    return len(times) >= _FRAME_POINTS * len(np.unique(times))
+def _checked_names(names: str | Iterable[str]) -> tuple[str, ...]:
+    wanted = (names,) if isinstance(names, str) else tuple(names)
+    unknown = [name for name in wanted if name not in _MEASURES]
+    if unknown:
+        known = "is not known of moving surfaces" if unknown[0] in measures.NAMES else "is no such attribute"
+        raise ValueError(f"attributes must be out of {', '.join(_MEASURES)}; {unknown[0]!r} {known}.")
+    return wanted
 
 
 def _supported(mesh: Mesh, near: np.ndarray) -> np.ndarray:

@@ -173,16 +173,19 @@ def choose_model(
     resolution: float | None = None,
     fast: bool = False,
     estimated: bool = False,
+    coarser: int = 0,
     verbose: bool = False,
 ) -> tuple[Model, list[Trial]]:
     """The model with the lengths and the depth that are given, the others chosen, and the trials that chose them.
 
-    ``estimated`` says that the normals come from the points.
+    ``estimated`` says that the normals come from the points; a depth that is chosen is at least so many levels
+    ``coarser`` than the distance of the points suggests.
     """
     given = {"smoothness": smoothness, "tolerance": tolerance}
     lengths = {name: length_or_auto(name, length) for name, length in given.items()}
     deepest = _deepest_level(points, depth, resolution, fast)
     fixed = not _is_auto(depth) or resolution is not None
+    deepest = deepest if fixed else max(deepest - coarser, 2)
     with tqdm(desc="choosing the smoothness", disable=not verbose, leave=False) as bar:
 
         def report(trial: Trial) -> None:

@@ -4,14 +4,15 @@ from dataclasses import replace
 from numbers import Real
 from typing import Any
 
-import numpy as np
 from tqdm import tqdm
 
 from .._base.memory import NotEnoughMemoryError
 from .._base.warnings import warn_user
-from ..clouds.cloud import as_cloud
+from ..clouds.frames import gathered_frames, time_scale_of_motion, with_frame_normals
+from ..clouds.normals.planar import in_plane
 from .fitting import SurfaceFit, fit_surface, settle_normals
-from .moving import MovingSurface, time_scale_of_motion
+from .moving import MovingSurface
+from .planar import ready_in_plane
 from .preparation import LARGE, ReadyPoints, StepClock, choose_model, chosen, length_or_auto
 from .sampling import OrientedPoints
 from .scans import gathered, reconciled
@@ -45,7 +46,7 @@ def reconstruct(
     max_iter: int = 100,
     verbose: bool = False,
 ) -> Surface:
-    """Reconstruct a smooth surface through, or near, points in space.
+    """Reconstruct a smooth surface through, or near, points in space, or curves through points in the plane.
 
     The surface is the zero set of the function f that minimises
 
@@ -57,7 +58,8 @@ def reconstruct(
     Parameters
     ----------
     points : array (n, 3), PointCloud, path of a file, or a point cloud of Open3D, trimesh or PyVista
-        Or several scans: a list of these.
+        Or several scans: a list of these. An array (n, 2) gives a curve, by :meth:`Surface.contours`; what is said
+        below of (n, 3) is then (n, 2), and scans and sensors one by one are for points in space.
     normals : array (n, 3), optional, for several scans a list
         Pointing outwards; only their directions count, unless ``confidence="normals"``. Taken from ``points`` if those
         have them, else estimated by :func:`seminorm.clouds.estimate_normals`; ``details["normals"]`` says which.
@@ -117,22 +119,29 @@ def reconstruct(
     >>> reconstruct(sphere, sphere).mesh().is_watertight
     True
     """
-    clock = StepClock()
-    given, scan, origin = gathered(points, normals, sensor, sensors, poses, scan_id)
-    told: dict[str, Any] = {"confidence": confidence, "columns": {"scan": scan}, "outliers": outliers}
-    ready = ReadyPoints.of(given, sensor=sensor, **told, verbose=verbose)
-    ready.require_enough()
-    measured = ready.points
-    ready, scans = reconciled(ready if origin is None else replace(ready, origin=origin))
+    clock, coarser = StepClock(), 0
+    scans: list[dict]
+    if in_plane(points):
+        _refuse_scans(sensors=sensors, poses=poses, scan_id=None if isinstance(scan_id, str) else scan_id)
+        ready, coarser = ready_in_plane(points, normals, sensor, confidence, outliers)
+        ready.require_enough()
+        measured, scans = ready.points, []
+    else:
+        given, scan, origin = gathered(points, normals, sensor, sensors, poses, scan_id)
+        told: dict[str, Any] = {"confidence": confidence, "columns": {"scan": scan}, "outliers": outliers}
+        ready = ReadyPoints.of(given, sensor=sensor, **told, verbose=verbose)
+        ready.require_enough()
+        measured = ready.points
+        ready, scans = reconciled(ready if origin is None else replace(ready, origin=origin))
     clock.lap("normals")
     order = _order(order, fast or len(ready.points) > LARGE)
-    oriented = ready.oriented()
+    oriented, across = ready.oriented(), measured.shape[1] - 1
     if outliers == "auto":
-        turned = ready.outwards(oriented.area * oriented.size**2)
+        turned = ready.outwards(oriented.area * oriented.size**across)
         ready, oriented = (ready, oriented) if turned is ready else (turned, turned.oriented())
     wanted: dict[str, Any] = {"smoothness": smoothness, "tolerance": tolerance, "fast": fast}
     estimated = not ready.origin.startswith("given")
-    wanted |= {"depth": depth, "resolution": resolution, "estimated": estimated, "verbose": verbose}
+    wanted |= {"depth": depth, "resolution": resolution, "estimated": estimated, "coarser": coarser, "verbose": verbose}
     solver: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "memory_limit": memory_limit}
     fit, trials = _chosen_fit(oriented, order, wanted, solver, clock)
     _warn_of_angles(trials, estimated)
@@ -141,7 +150,7 @@ def reconstruct(
     if estimated and exact and len(ready.points) <= LARGE:
         fit = settle_normals(fit, ready.points, _ROUNDS, **solver)
     clock.lap("fit")
-    area = float((oriented.spacing**2).sum() * oriented.size**2)
+    area = float((oriented.spacing**across).sum() * oriented.size**across)
     found = chosen(fit.model, oriented, trials)
     details = {**ready.details(), "scans": scans, "area": area, "residual": fit.outcome.residual, "exact": False}
     details |= {"seconds": clock.seconds, **found}
@@ -151,9 +160,10 @@ def reconstruct(
 
 def reconstruct_moving(
     points,
-    normals,
-    times,
+    normals=None,
+    times=None,
     *,
+    sensor=None,
     confidence=None,
     depth: int | str = "auto",
     resolution: float | None = None,
@@ -175,9 +185,14 @@ def reconstruct_moving(
     Parameters
     ----------
     points : array (n, 3), PointCloud, path of a file, or a point cloud of Open3D, trimesh or PyVista, of all times
-    normals : array (n, 3), or None if ``points`` have normals, pointing outwards
+        Or a list of these, one per frame. Colours and other attributes are carried to the surface.
+    normals : array (n, 3), optional, for several frames a list
+        Pointing outwards. Taken from ``points`` if those have them, else estimated for the points of each time, with
+        signs that agree from frame to frame; ``details["normals"]`` says which.
     times : array (n,)
-        When each point was measured.
+        When each point was measured; for a list of frames, when each frame was.
+    sensor : array (3,) or (n, 3), optional
+        Where the points were measured from: it orients normals that are estimated.
     confidence, depth, resolution, smoothness, tolerance, order, fast, memory_limit, tol, max_iter, verbose
         As for :func:`reconstruct`; the longest side of the data may be that of time. The default order is 3.
     time_scale : float or "auto"
@@ -205,13 +220,14 @@ def reconstruct_moving(
     [True, False]
     """
     clock = StepClock()
-    given = as_cloud(points, normals)
+    given, moments = gathered_frames(points, normals, times)
+    origin = "given"
     if given.normals is None:
-        raise ValueError(
-            "normals are missing, and points with times need them: estimate them for the points of each time with "
-            "seminorm.clouds.estimate_normals."
-        )
-    ready = ReadyPoints.of(given, confidence=confidence, columns={"times": _times(times, len(given))}, verbose=verbose)
+        given, origin = with_frame_normals(given, moments, sensor, verbose)
+    elif sensor is not None:
+        raise ValueError("sensor orients normals that are estimated, and normals are given: leave out one of them.")
+    ready = ReadyPoints.of(given, confidence=confidence, columns={"times": moments}, verbose=verbose)
+    ready = replace(ready, origin=origin)
     ready.require_enough()
     clock.lap("normals")
     order = _order(order, fast)
@@ -220,13 +236,13 @@ def reconstruct_moving(
         scale = time_scale_of_motion(ready.points, ready.normals, ready.columns["times"])
     oriented = ready.oriented_in_time(scale)
     wanted: dict[str, Any] = {"smoothness": smoothness, "tolerance": tolerance, "fast": fast}
-    wanted |= {"depth": depth, "resolution": resolution, "verbose": verbose}
+    wanted |= {"depth": depth, "resolution": resolution, "estimated": origin != "given", "verbose": verbose}
     solver: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "memory_limit": memory_limit}
     fit, trials = _chosen_fit(oriented, order, wanted, solver, clock)
     clock.lap("fit")
     details = {**ready.details(), "residual": fit.outcome.residual, "time_scale": scale}
     details |= {"seconds": clock.seconds, **chosen(fit.model, oriented, trials)}
-    return MovingSurface(fit.field(), ready.points, ready.columns["times"], details)
+    return MovingSurface(fit.field(), ready.points, ready.columns["times"], details, attributes=ready.attributes)
 
 
 def _chosen_fit(
@@ -255,6 +271,12 @@ def _chosen_fit(
                 model = model.on_level(model.depth - 1)
 
 
+def _refuse_scans(**given: Any) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(f"{name} is for scans in space, and these points lie in the plane: leave it out.")
+
+
 def _warn_of_angles(trials: list[Trial], estimated: bool) -> None:
     """Warn if the best of the trials does not know the normals of points that were held out."""
     angle = min(trials, key=lambda trial: trial.score).angle if trials else 0.0
@@ -272,12 +294,3 @@ def _order(order: int | str, second: bool) -> int:
     if order not in (2, 3):
         raise ValueError(f"order must be 2, 3 or 'auto', got {order!r}.")
     return int(order)
-
-
-def _times(times, n: int) -> np.ndarray:
-    times = np.asarray(times, dtype=float)
-    if times.shape != (n,):
-        raise ValueError(f"times must have one number for each of the {n} points, got shape {times.shape}.")
-    if not np.isfinite(times).all() or np.ptp(times) == 0.0:
-        raise ValueError("times must be finite and not all the same; use reconstruct for a surface that does not move.")
-    return times

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..bases.box import GridBox
+from ..fields.deepening import deepened
 from ..fields.limits import DEEPEST
 from ..fields.pointwise import PointEquations
 from ..fields.tree import Tree
@@ -67,30 +68,6 @@ class OrientedPoints:
         weighted = areas if confidence is None else areas * confidence
         normals = np.ascontiguousarray(normals, dtype=np.float32)
         return cls(box, X, normals, weighted, areas ** (1.0 / (d - 1)), size, axes, confidence)
-
-
-def occupied_cells(tree: Tree, X: np.ndarray) -> np.ndarray:
-    """The leaf cells of the finest level that hold points, for :meth:`Tree.refine`."""
-    block, cell = tree.locate(X)
-    own = tree.blocks(tree.depth)
-    marked = np.zeros((own.stop - own.start, tree.leaf.shape[1]), dtype=np.bool_)
-    here = block >= own.start
-    marked[block[here] - own.start, cell[here]] = True
-    return marked
-
-
-def deepened(tree: Tree, X: np.ndarray, points_per_cell: float, deepest: int, most: float = np.inf) -> Tree:
-    """The tree with levels added around the points, while occupied cells hold ``points_per_cell`` on average."""
-    while tree.depth < deepest:
-        width = 2 ** (tree.depth + 1)
-        keys = np.ravel_multi_index(np.floor(X * width).astype(np.int64).T, tuple(tree.box.cells * width + 1))
-        if len(X) < points_per_cell * len(np.unique(keys)):
-            break
-        finer = tree.refine(occupied_cells(tree, X))
-        if finer.active.size > most:
-            break
-        tree = finer
-    return tree
 
 
 def _areas(box: GridBox, X: np.ndarray) -> np.ndarray:

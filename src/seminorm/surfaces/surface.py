@@ -6,7 +6,6 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from dataclasses import asdict
-from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -15,18 +14,20 @@ import numpy as np
 
 from .. import functions  # its names are imported when they are used: expansions need much that surfaces do not
 from .._base.saving import load_npz, save_npz
-from ..clouds.cloud import as_attributes, as_colors
 from ..clouds.scans import SCAN
 from ..fields.field import Field
-from ..fields.tree import Tree
 from ..shapes import attributes as measures
 from ..shapes.attributes import Neighborhood, check_names
+from ..shapes.carried import Attachments
+from ..shapes.contours import Contours
+from ..shapes.data_contours import data_contours
 from ..shapes.implicit import Implicit
 from ..shapes.mesh import Mesh
-from .boundaries import BORDER, box_around
-from .carried import Carried, carry
+from .boundaries import BORDER, WIDE_BORDER, box_around, check_boundary, check_hole, check_resolution
 from .meshing import MeshPlan, SurfaceMesher, least_quality
 from .uncertainty import FitModel, place_deviation
+
+_CONTOUR_CELLS = 512  # along the longest side of points in the plane, of the coarsest contours by default
 
 
 class Surface(Implicit):
@@ -87,12 +88,10 @@ class Surface(Implicit):
         elif resolution is None:
             raise ValueError("resolution is missing: give the width of the smallest details of the function.")
         self.resolution = float(resolution)
-        self._attached: dict[str, np.ndarray | Carried] = {}
-        for name, values in (attributes or {}).items():
-            self.attach(name, values)
+        self._attached = Attachments(points, attributes)
 
     def __repr__(self):
-        attached = f", with {', '.join(self._attached)}" if self._attached else ""
+        attached = f", with {', '.join(self.attached)}" if self.attached else ""
         kind = "exact" if self._grid is None else f"depth {self._grid.depth}"
         return (
             f"<Surface of {len(self.points)} points{attached}: {kind}, {self.field.n_coef} coefficients, resolution "
@@ -110,10 +109,10 @@ class Surface(Implicit):
         values, gradients = self.field.jet(X)
         return (values, gradients) if order == 1 else (values, gradients, self.field.hessian(X))
 
-    @cached_property
+    @property
     def data(self) -> Neighborhood:
         """The points, to ask for neighbours."""
-        return Neighborhood(self.points)
+        return self._attached.data
 
     def surface_points(self) -> np.ndarray:
         """Many points on the surface (n, 3), as far as the function is known."""
@@ -122,7 +121,7 @@ class Surface(Implicit):
     @property
     def attached(self) -> tuple[str, ...]:
         """Names of the attributes of the data that the surface carries."""
-        return tuple(self._attached)
+        return self._attached.names
 
     def attach(self, name: str, values) -> Surface:
         """Give the surface colours or other numbers (n,) or (n, k) of its data points; its meshes have them too.
@@ -131,27 +130,13 @@ class Surface(Implicit):
         their range; NaN is where they are not known. Whole numbers (classes) and truth values are those of the nearest
         data point. "colors" are in [0, 1], or unsigned integers that fill the range of their type. Returns the surface.
         """
-        values = as_attributes({name: values}, len(self.points))[str(name)]
-        if name == "colors":
-            values = as_colors(values, len(self.points))
-        if values.dtype.kind not in "biuf":
-            raise ValueError(f"attribute {name!r} must be numbers or truth values, got {values.dtype}.")
-        self._attached[str(name)] = values
+        self._attached.add(name, values)
         return self
 
     def attribute(self, name: str, X) -> np.ndarray:
         """An attached attribute (m,) or (m, k), by its name, at places X (m, 3)."""
-        if name not in self._attached:
-            raise ValueError(f"no attribute {name!r} is attached; there are: {', '.join(self._attached) or 'none'}.")
-        X = self._points(X)
-        carried = self._carried(name)
-        return carried(X) if isinstance(carried, Carried) else carried[self.data.nearest(X)[1]]
-
-    def _carried(self, name: str) -> np.ndarray | Carried:
-        values = self._attached[name]
-        if isinstance(values, np.ndarray) and values.dtype.kind == "f":
-            values = self._attached[name] = carry(self.points, values, f"attribute {name!r}")
-        return values
+        self._attached.check(name)
+        return self._attached.at(name, self._points(X))
 
     def mesh(  # type: ignore[override]  # knows its data, and takes other options than shapes without data
         self,
@@ -228,6 +213,8 @@ class Surface(Implicit):
         -------
         Mesh
         """
+        if self.dimension != 3:
+            raise ValueError("a mesh is for points in space, and these lie in the plane: use contours().")
         names = check_names(attributes)
         plan = MeshPlan(
             resolution,
@@ -242,11 +229,59 @@ class Surface(Implicit):
             refine,
             verbose,
         )
-        mesh = SurfaceMesher(self, plan, carries=bool(names or self._attached.keys() - {SCAN})).mesh()
+        mesh = SurfaceMesher(self, plan, carries=bool(names or set(self.attached) - {SCAN})).mesh()
         mesh = mesh if target_faces is None else mesh.simplified(target_faces, least_quality(method))
-        columns = {name: self.attribute(name, mesh.vertices) for name in self._attached if name not in names}
+        columns = {name: self.attribute(name, mesh.vertices) for name in self.attached if name not in names}
         columns.update((name, self._measured(name, mesh.vertices)) for name in names)
         return Mesh(mesh.vertices, mesh.faces, mesh.normals, columns) if columns else mesh
+
+    def contours(
+        self,
+        resolution: float | None = None,
+        *,
+        boundary: str = "auto",
+        trim: float | None = None,
+        max_hole: float | None = None,
+        keep_unsupported: bool = False,
+        refine: int = 2,
+    ) -> Contours:
+        """The curve through points in the plane, as lines.
+
+        Parameters
+        ----------
+        resolution : float, optional
+            Side of the cells that the plane is cut into near the curve; by default half of the field's finest cells,
+            and at most a 512th of the longest side.
+        boundary : "auto", "closed" or "open"
+            Where lines end. "auto": stretches without data that reach the box around them, or protrude from their
+            convex hull, are cut off; others fill gaps. "closed": nowhere, and some way beyond the data along the box.
+            "open": where they leave the data; see ``trim``.
+        trim : float, optional
+            For open lines: the largest distance to the nearest data point; by default three times the distance of
+            neighbouring data points there, but no less than the field's finest cells.
+        max_hole : float, optional
+            For ``boundary="auto"``: gaps wider than this stay open; by default all are filled.
+        keep_unsupported : bool
+            Keep lines without data of their own.
+        refine : int
+            Newton steps that bring each point onto the curve.
+
+        Returns
+        -------
+        Contours, whose ``is_closed`` says whether all lines are, with the attached attributes
+        """
+        if self.dimension != 2:
+            raise ValueError(f"contours are for points in the plane, and these have {self.dimension} axes: use mesh().")
+        check_boundary(boundary, ("auto", "closed", "open"), trim)
+        check_resolution(resolution)
+        check_hole(max_hole, boundary)
+        cell = resolution or min(self.resolution / 2, float(np.ptp(self.points, axis=0).max()) / _CONTOUR_CELLS)
+        box = box_around(self.points, WIDE_BORDER if boundary == "auto" else BORDER)
+        options: dict[str, Any] = {"boundary": boundary, "trim": trim, "max_hole": max_hole, "refine": refine}
+        options["keep_unsupported"] = keep_unsupported
+        found = data_contours(self, self.points, box, cell, self.resolution, **options)
+        columns = {name: self.attribute(name, found.points) for name in self.attached}
+        return Contours(found.lines, found.closed, found.normals, columns)
 
     def _measured(self, name: str, X: np.ndarray) -> np.ndarray:
         if name == "distance":
@@ -271,16 +306,17 @@ class Surface(Implicit):
 
     def save(self, path: str | PathLike[str], **options) -> Path:
         """Write the mesh, with the options of :meth:`mesh`, or the function and all that is attached; the path's ending
-        decides: ply, obj, stl, glb, off or html for the mesh, npz for the function. Returns the path of the file.
+        decides: ply, obj, stl, glb, off or html for the mesh, npz for the function. In the plane svg, csv and obj are
+        for the contours, with the options of :meth:`contours`. Returns the path of the file.
         """
         path = Path(path)
         if path.suffix.lower() != ".npz":
-            return self.mesh(**options).save(path)
+            return (self.contours if self.dimension == 2 else self.mesh)(**options).save(path)
         if options:
             raise ValueError(f"{path} holds the function, not a mesh: leave out {', '.join(options)}.")
         content = {name: getattr(self, name) for name in ("points", "normals", "resolution", "details")}
         content["model"] = None if self.model is None else asdict(self.model)
-        content["attached"] = {name: _carried_content(self._carried(name)) for name in self._attached}
+        content["attached"] = self._attached.content()
         return save_npz(path, {"type": "Surface", **self.field.content(), **content})
 
     @classmethod
@@ -298,7 +334,7 @@ class Surface(Implicit):
             details, model = _fit_of(content)
             options = {"normals": content["normals"], "resolution": content["resolution"]}
             surface = cls(field, points, details, model=model, **options)
-            surface._attached = {name: _carried_of(part) for name, part in content["attached"].items()}
+            surface._attached = Attachments.from_content(points, content["attached"])
         except FileNotFoundError:
             raise
         except (ValueError, KeyError, TypeError, AttributeError, IndexError, OSError, EOFError, zlib.error) as error:
@@ -306,19 +342,6 @@ class Surface(Implicit):
         except zipfile.BadZipFile as error:
             raise ValueError(f"{path} is damaged: {error}") from error
         return surface
-
-
-def _carried_content(carried: np.ndarray | Carried) -> dict | np.ndarray:
-    if isinstance(carried, np.ndarray):
-        return carried
-    parts = ("coef", "offsets", "low", "high", "flat")
-    return {"tree": carried.tree.content(), **{name: getattr(carried, name) for name in parts}}
-
-
-def _carried_of(content: dict | np.ndarray) -> np.ndarray | Carried:
-    if isinstance(content, np.ndarray):
-        return content
-    return Carried(**{**content, "tree": Tree.from_content(content["tree"])})
 
 
 def _fit_of(content: dict) -> tuple[dict, FitModel | None]:

@@ -1,5 +1,8 @@
 """Normals for points that come without: estimated from neighbours, with signs that look outwards."""
 
+import os
+from typing import Any, overload
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial import cKDTree
@@ -8,10 +11,11 @@ from tqdm import tqdm
 from ..._base.rows import equal_rows
 from ..._base.threads import thread_count
 from ..._base.warnings import warn_user
-from ..cloud import CloudLike, PointCloud, as_cloud, unit_rows, weight_per_point
+from ..cloud import CloudLike, HasVertices, PointCloud, as_cloud, unit_rows, weight_per_point
 from ..scans import as_scan_numbers
 from . import orientation
 from .local_fits import Neighborhoods
+from .planar import PlanarCloud, estimate_planar_normals, in_plane
 
 _LEAST_POINTS = 4
 _LEAST_OF_SCAN = 200  # points, with which a scan has neighbours of its own
@@ -58,6 +62,32 @@ class OrientedCloud(PointCloud):
         return OrientedCloud(part, confidence=confidence, oriented=self.oriented, n_neighbors=self.n_neighbors)
 
 
+@overload
+def estimate_normals(
+    points: PointCloud | HasVertices | str | os.PathLike[str],
+    n_neighbors: int | None = None,
+    *,
+    sensor: ArrayLike | None = None,
+    scan_lines: ArrayLike | None = None,
+    scan_id: ArrayLike | None = None,
+    confidence: ArrayLike | None = None,
+    fit: str = "quadric",
+    orient: bool = True,
+    verbose: bool = False,
+) -> OrientedCloud: ...
+@overload
+def estimate_normals(
+    points: ArrayLike,
+    n_neighbors: int | None = None,
+    *,
+    sensor: ArrayLike | None = None,
+    scan_lines: ArrayLike | None = None,
+    scan_id: ArrayLike | None = None,
+    confidence: ArrayLike | None = None,
+    fit: str = "quadric",
+    orient: bool = True,
+    verbose: bool = False,
+) -> Any: ...  # by the number of columns
 def estimate_normals(
     points: CloudLike,
     n_neighbors: int | None = None,
@@ -69,8 +99,8 @@ def estimate_normals(
     fit: str = "quadric",
     orient: bool = True,
     verbose: bool = False,
-) -> OrientedCloud:
-    """Estimate the outward normals of points.
+) -> OrientedCloud | PlanarCloud:
+    """Estimate the outward normals of points on a surface, or on curves in the plane.
 
     A plane or a quadric is fitted to the neighbours of each point, without outliers. Signs come from the sensor, from
     scan lines, or from the points alone: then neighbours are made to agree, weighed against directions that give all
@@ -81,6 +111,8 @@ def estimate_normals(
     ----------
     points : array (n, 3), PointCloud, path of a file, or a point cloud of Open3D, trimesh or PyVista
         Normals they have are not used. Points with NaN or infinite coordinates get the normal NaN and confidence 0.
+        An array (n, 2) lies on curves in the plane: lines or parabolas are fitted, and the result is a
+        :class:`seminorm.clouds.PlanarCloud`.
     n_neighbors : int, optional
         The point included; by default the noise decides: more average it, fewer keep details.
     sensor : array (3,) or (n, 3), optional
@@ -119,9 +151,15 @@ def estimate_normals(
     --------
     seminorm.reconstruct : Estimates normals itself where points have none.
     """
-    cloud = as_cloud(points)
     if fit not in ("quadric", "plane"):
         raise ValueError(f"fit must be 'quadric' or 'plane', got {fit!r}.")
+    if in_plane(points):
+        if scan_lines is not None or scan_id is not None:
+            raise ValueError("scan_lines and scan_id are for points in space, and these are in the plane.")
+        return estimate_planar_normals(
+            points, n_neighbors, sensor=sensor, confidence=confidence, fit=fit, orient=orient
+        )
+    cloud = as_cloud(points)
     if sensor is None and scan_lines is None:
         sensor = _known_sensor(cloud)
     places = _sensors(sensor, len(cloud))

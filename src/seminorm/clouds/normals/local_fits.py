@@ -113,11 +113,11 @@ class Neighborhoods:
         _, near = self._tree.query(self._places[rows], k=ladder[-1], workers=thread_count())
         fits = [self._fit(self.points[rows], near, k, NO_SIDES, NO_SIDES) for k in ladder]
         noisy = bool(np.median(fits[min(3, len(fits) - 1)][2]) < _STEADY * np.median(fits[0][2]))
-        step = _best_step(fits, noisy)
+        step = best_step(fits, noisy)
         if not _is_one_sheet(fits[step]):
             noisy = False
             whole = [_is_one_sheet(fit) for fit in fits]
-            step = _best_step(fits[: max(whole.index(False), 1)], noisy)
+            step = best_step(fits[: max(whole.index(False), 1)], noisy)
         return ladder[step], noisy
 
     def _merge(self) -> None:
@@ -194,7 +194,7 @@ def _sample(n: int) -> np.ndarray:
     return np.unique(np.linspace(0, n - 1, min(n, _SAMPLE)).astype(np.intp))
 
 
-def _best_step(fits: list, noisy: bool) -> int:
+def best_step(fits: list, noisy: bool) -> int:
     """Which of the fits, with more and more neighbours, has the smallest error of the normals.
 
     For k neighbours, E|n_k - n_j|^2 = V_j - V_k + bias^2, with V the variances of the normals, which follow from the

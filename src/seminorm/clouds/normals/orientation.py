@@ -36,8 +36,8 @@ _DAMPING = (2.0, 4.0)  # factor on the diagonal, without and with noise
 _STEPS, _RESIDUAL = 12, 0.05  # of conjugate gradients
 _DECIDED = 0.5  # mean pull, along the normals, of parts that have an inside
 _SPARSE, _DOUBTFUL = 2.0, 0.1  # spacing over the median, and confidence, of outlying points
-_GENTLE = 0.1  # pull of a winding direction along the normal, in edges
-_FIRM = 20.0  # pull of a sensor that looks straight at the surface, in edges
+GENTLE = 0.1  # pull of a winding direction along the normal, in edges
+FIRM = 20.0  # pull of a sensor that looks straight at the surface, in edges
 
 
 def orient(
@@ -56,7 +56,7 @@ def orient(
     look towards larger z.
     """
     decided = True
-    strength: float | np.ndarray = _FIRM
+    strength: float | np.ndarray = FIRM
     seen = np.isfinite(towards).all(axis=1) if towards is not None else np.zeros(len(hood.points), dtype=bool)
     if towards is not None and seen.all():
         guide = towards
@@ -64,24 +64,24 @@ def orient(
         places = fits.feet if hood.noisy else hood.points
         outlying = (fits.spacing > _SPARSE * np.median(fits.spacing)) & (fits.confidence < _DOUBTFUL)
         guide = winding_directions(places, fits.spacing, outlying, hood.noisy)
-        strength = _GENTLE
+        strength = GENTLE
         if handed is not None:
             sign, decided = _handedness(guide, handed)
-            guide, strength = sign * handed, _FIRM
+            guide, strength = sign * handed, FIRM
         elif towards is not None:
-            guide, strength = np.where(seen[:, None], towards, guide), np.where(seen, _FIRM, _GENTLE)
-    gently = np.asarray(strength == _GENTLE)
-    signs, *_ = _signs(hood.points, fits, strength * _dots(guide, fits.normals))
+            guide, strength = np.where(seen[:, None], towards, guide), np.where(seen, FIRM, GENTLE)
+    gently = np.asarray(strength == GENTLE)
+    signs, *_ = signs_of(hood.points, fits, strength * _dots(guide, fits.normals))
     sides = _unit(signs[:, None] * fits.normals + np.where(gently[..., None], guide, 0.0))
     fits = hood.fit(sides, report)
     pull = _dots(guide, fits.normals)
-    signs, part, certainty = _signs(hood.points, fits, strength * pull)
+    signs, part, certainty = signs_of(hood.points, fits, strength * pull)
     if gently.any():
-        decided = _settle_parts(signs, part, pull, fits.normals, seen)
+        decided = settle_parts(signs, part, pull, fits.normals, seen)
     return signs[:, None] * fits.normals, fits.confidence * certainty, decided
 
 
-def _signs(points: np.ndarray, fits: LocalFits, pull: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def signs_of(points: np.ndarray, fits: LocalFits, pull: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     graph = neighbor_graph(points, fits.normals, fits.confidence)
     signs, part = consistent_signs(graph, pull)
     agreement = graph.agreement * signs[graph.low] * signs[graph.high]
@@ -99,7 +99,7 @@ def _handedness(guide: np.ndarray, handed: np.ndarray) -> tuple[float, bool]:
     return _upward(handed.sum(axis=0)), False
 
 
-def _settle_parts(signs: np.ndarray, part: np.ndarray, pull: np.ndarray, normals: np.ndarray, seen: np.ndarray) -> bool:
+def settle_parts(signs: np.ndarray, part: np.ndarray, pull: np.ndarray, normals: np.ndarray, seen: np.ndarray) -> bool:
     """Whether half of the points are in parts that know their outside, or that a sensor has seen; if not, the others
     are turned up, in place."""
     sizes = np.bincount(part)

@@ -1,0 +1,157 @@
+"""Surfaces that move: what they carry, normals of frames without any, frames as a list, open sheets, files."""
+
+import numpy as np
+import pytest
+
+from seminorm.clouds import PointCloud, frames
+from seminorm.clouds.frames import has_frames, with_frame_normals
+from seminorm.shapes.carried import FrameAttachments
+from seminorm.surfaces import MovingSurface, reconstruct_moving
+
+TIMES = np.arange(4.0)
+LENGTHS = {"depth": 2, "smoothness": 0.1, "tolerance": 0.1, "order": 2}
+
+
+def ball(n=250, seed=0):
+    points = np.random.default_rng(seed).standard_normal((n, 3))
+    return points / np.linalg.norm(points, axis=1, keepdims=True)
+
+
+def drifting(with_normals=True):
+    """Frames of a ball that moves along x, red by its own x and labelled by the sign of it."""
+    clouds = []
+    for time in TIMES:
+        u = ball(seed=int(time))
+        label = (u[:, 0] > 0).astype(int)
+        clouds.append(
+            PointCloud(u + [0.2 * time, 0, 0], u if with_normals else None, (u + 1) / 2, attributes={"label": label})
+        )
+    return clouds
+
+
+@pytest.fixture(scope="module")
+def moving():
+    return reconstruct_moving(drifting(), times=TIMES, **LENGTHS)
+
+
+def test_a_list_of_frames_is_one_cloud_with_times(moving):
+    clouds = drifting()
+    points, normals = (np.concatenate([getattr(c, name) for c in clouds]) for name in ("points", "normals"))
+    same = reconstruct_moving(points, normals, np.repeat(TIMES, 250), **LENGTHS)
+    X = np.random.default_rng(1).uniform(-1, 1, (20, 3))
+    np.testing.assert_array_equal(moving.at(1.5)(X), same.at(1.5)(X))
+    assert moving.attached == ("label", "colors") and same.attached == ()
+
+
+@pytest.mark.parametrize(("time", "close"), [(2.0, 0.02), (1.5, 0.03)])
+def test_colors_and_classes_move_with_the_surface(moving, time, close):
+    mesh = moving.at(time).mesh(0.1, attributes=("speed", "distance"))
+    own = mesh.vertices - [0.2 * time, 0, 0]
+    assert np.abs(mesh.attributes["colors"] - (own + 1) / 2).mean() < close
+    clear = np.abs(own[:, 0]) > 0.4
+    np.testing.assert_array_equal(mesh.attributes["label"][clear], own[clear, 0] > 0)
+    assert np.abs(mesh.attributes["speed"] - 0.2 * np.abs(own[:, 0])).mean() < 0.04
+    assert mesh.attributes["distance"].max() < 0.5
+    np.testing.assert_array_equal(moving.at(time).attribute("label", mesh.vertices), mesh.attributes["label"])
+
+
+def test_attributes_between_frames_are_means_in_proportion():
+    points, times = np.tile(ball(60), (2, 1)), np.repeat([0.0, 2.0], 60)
+    attached = FrameAttachments(points, times, {"heat": np.repeat([1.0, 3.0], 60), "kind": np.repeat([4, 5], 60)})
+    for time, heat, kind in ((-1, 1, 4), (0, 1, 4), (0.5, 1.5, 4), (1.5, 2.5, 5), (2, 3, 5), (9, 3, 5)):
+        np.testing.assert_allclose(attached.at("heat", points[:5], time), heat, atol=1e-5)
+        np.testing.assert_array_equal(attached.at("kind", points[:5], time), kind)
+
+
+def test_a_saved_surface_is_the_same(moving, tmp_path):
+    loaded = MovingSurface.load(moving.save(tmp_path / "moving.npz"))
+    mesh, same = moving.at(0.7).mesh(0.2), loaded.at(0.7).mesh(0.2)
+    for name in ("vertices", "faces"):
+        np.testing.assert_array_equal(getattr(mesh, name), getattr(same, name))
+    for name, values in mesh.attributes.items():
+        np.testing.assert_array_equal(values, same.attributes[name])
+    assert "label, colors" in repr(loaded) and loaded.details["normals"] == "given"
+
+
+def test_normals_are_estimated_for_each_time():
+    clouds = drifting(with_normals=False)
+    moving = reconstruct_moving(clouds, times=TIMES, **LENGTHS)
+    assert moving.details["normals"] == "estimated from 10 neighbours of the same time, signs: outwards"
+    for time in (0.0, 1.5):
+        mesh = moving.at(time).mesh(0.1)
+        assert mesh.is_watertight and mesh.volume == pytest.approx(4 / 3 * np.pi, rel=0.03)
+
+
+def sheet(time, n=300):
+    X = np.random.default_rng(int(time)).uniform(-1, 1, (n, 2))
+    return np.column_stack([X, 0.1 * np.sin(2 * X[:, 0] + time)])
+
+
+def test_signs_agree_from_frame_to_frame(monkeypatch):
+    """A sheet that turns over once around its middle axis: no frame knows its outside, all agree with the next."""
+    angles = np.linspace(0, np.pi, 9)
+    points = np.concatenate([sheet(0) @ turn(angle).T for angle in angles])
+    times = np.repeat(np.arange(9.0), 300)
+    monkeypatch.setattr(frames, "estimate_normals", as_if_undecided(frames.estimate_normals))
+    with pytest.warns(UserWarning, match="do not show which side is the inside"):
+        cloud, origin = with_frame_normals(PointCloud(points), times)
+    up = np.array([cloud.normals[times == k].mean(axis=0) for k in range(9)])
+    expected = np.array([turn(angle)[:, 2] for angle in angles])
+    cosine = (up * expected).sum(axis=1)
+    assert (np.sign(cosine) == np.sign(cosine[0])).all() and np.abs(cosine).min() > 0.8
+    assert origin.endswith("signs: consistent")
+
+
+def turn(angle):
+    c, s = np.cos(angle), np.sin(angle)
+    return np.array([[1, 0, 0], [0, c, -s], [0, s, c]])
+
+
+def as_if_undecided(estimate):
+    def estimated(cloud, **options):
+        found = estimate(cloud, **options)
+        found.oriented = "consistent"
+        return found
+
+    return estimated
+
+
+def test_a_sensor_orients_all_frames():
+    times = np.repeat(TIMES, 300)
+    points = np.concatenate([sheet(time) for time in TIMES])
+    cloud, origin = with_frame_normals(PointCloud(points), times, sensor=[0, 0, -5])
+    assert (cloud.normals[:, 2] < 0).mean() > 0.99 and origin.endswith("signs: sensor")
+
+
+def test_a_sheet_stays_open_and_a_ball_closed(moving):
+    assert not moving.is_open
+    points = np.concatenate([sheet(time) for time in TIMES])
+    normals = np.tile([0.0, 0.0, 1.0], (len(points), 1))
+    waving = reconstruct_moving(points, normals, np.repeat(TIMES, 300), **LENGTHS)
+    assert waving.is_open
+    mesh = waving.at(1.5).mesh(0.1)
+    assert not mesh.is_watertight and np.abs(mesh.vertices).max() < 1.4
+    assert waving.at(1.5).mesh(0.1, boundary="closed").is_watertight
+
+
+def test_what_is_refused(moving):
+    u, times = ball(), np.repeat([0.0, 1.0], 125)
+    for arguments, message in (
+        ((u, u), "times are missing: give one number for each of the 250 points"),
+        (([u, u], None, [0, 1, 2]), "one number for each of the 2 frames"),
+        (([u, u], [u, None], [0, 1]), "frame 1 has no normals, and other frames have"),
+        (([u, u[:4]], None, [0, 1]), "from at least 10, and time 1 has 4"),
+        ((u, None, np.arange(250.0)), "here 250 points have 250 times: give normals"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            reconstruct_moving(*arguments)
+    with pytest.raises(ValueError, match="sensor orients normals that are estimated"):
+        reconstruct_moving(u, u, times, sensor=[0, 0, 9])
+    with pytest.raises(ValueError, match="'uncertainty' is not known of moving surfaces"):
+        moving.at(1.0).mesh(attributes="uncertainty")
+    with pytest.raises(ValueError, match="no attribute 'heat' is attached; there are: label, colors"):
+        moving.attribute("heat", u, 1.0)
+
+
+def test_what_counts_as_frames():
+    assert has_frames(np.repeat([0, 1], 50)) and not has_frames(np.repeat([0, 1], 49))
