@@ -38,6 +38,7 @@ SOURCES = {
     "4d/cat": "the data of Sumner and Popović 2004, https://people.csail.mit.edu/sumner/research/deftransfer/data.html",
     "4d/": "a short sequence of any depth camera",
     "surfaces/meshes/": f"{_STANFORD}, and {_MODELS}",
+    "surfaces/vipss/": "https://github.com/adshhzy/VIPSS",
     "surfaces/points/ipsr": "https://github.com/houfei0801/ipsr",
     "surfaces/points/pgr": "https://github.com/jsnln/ParametricGaussRecon",
     "surfaces/points/gcno": "https://github.com/Xrvitd/GCNO",

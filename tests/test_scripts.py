@@ -20,6 +20,7 @@ SCRIPTS = sorted(
 NEED_DATA = [
     *("benchmarks/scattered_data.py", "benchmarks/svc_memory.py", "benchmarks/svc_tuning.py"),
     *("benchmarks/surfaces.py", "benchmarks/points_alone.py", "benchmarks/robustness.py"),
+    "benchmarks/few_points.py",
     *("reproduce/haasdonk_burkhardt_series.py", "reproduce/haasdonk_burkhardt_table3.py"),
     *("reproduce/haasdonk_burkhardt_usps.py", "reproduce/li_coil.py", "reproduce/li_newsgroups.py"),
     *("reproduce/li_stability.py", "reproduce/unoriented_scans.py", "reproduce/walder_chapelle_breast.py"),

@@ -1,5 +1,7 @@
 """Surfaces from points without normals, from end to end."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -16,6 +18,11 @@ def torus(n=3000, seed=0):
     u, v = np.random.default_rng(seed).uniform(0, 2 * np.pi, (2, n))
     ring = 1 + 0.35 * np.cos(v)
     return np.column_stack([ring * np.cos(u), ring * np.sin(u), 0.35 * np.sin(v)])
+
+
+def from_torus(points, ring, tube):
+    """Signed distance of points from a torus around the z axis."""
+    return np.hypot(np.hypot(points[:, 0], points[:, 1]) - ring, points[:, 2]) - tube
 
 
 def genus(mesh):
@@ -49,6 +56,44 @@ def test_noise_and_a_hole():
     mesh = reconstruct(points).mesh()
     assert mesh.is_watertight and genus(mesh) == 0
     assert abs(mesh.volume - 4 / 3 * np.pi) < 0.15
+
+
+def test_fifty_points_of_a_torus():
+    surface = reconstruct(torus(50, seed=1))
+    mesh = surface.mesh()
+    assert mesh.is_watertight and genus(mesh) == 1
+    assert abs(mesh.volume - 2 * np.pi**2 * 0.35**2) < 0.2
+    assert surface.details["normals"] == "estimated from all 50 points at once, signs: outwards"
+    assert surface.details["estimation"]["certified"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name, most", [("multisample_n25", 1.0), ("multisample_n50", 0.5), ("halfsamplel500_r25", 0.5)]
+)
+def test_few_points_of_a_torus_as_others_sampled_it(name, most, data_folder):
+    """Bars: 1 % of the diagonal for 25 points, 0.5 % for others, and the hole."""
+    with np.load(data_folder / "surfaces" / "vipss" / "torus.npz") as content:
+        points, vertices = content[name], content["vertices"]
+    mesh = reconstruct(points).mesh()
+    outer, tube = np.abs(vertices[:, 0]).max(), np.abs(vertices[:, 2]).max()
+    assert np.allclose(from_torus(vertices, outer - tube, tube), 0.0, atol=1e-6)
+    assert mesh.is_watertight and genus(mesh) == 1
+    away = from_torus(mesh.vertices, outer - tube, tube)
+    assert np.abs(away).mean() < most / 100 * np.linalg.norm(np.ptp(vertices, axis=0))
+
+
+@pytest.mark.slow
+def test_isolated_points_are_no_outliers_if_the_surface_needs_them():
+    """Of a torus of which one half is dense and the other sparse, nothing is set aside; of a dirty one, the dirt."""
+    points = torus(900, seed=4)
+    rng = np.random.default_rng(0)
+    uneven = points[(points[:, 0] > 0) & (rng.random(900) < 0.6) | (rng.random(900) < 0.06)]
+    assert not reconstruct(uneven).details["outliers"]
+    dirt = rng.uniform(-1.4, 1.4, (10, 3))
+    with pytest.warns(UserWarning, match="points do not lie on a surface"):
+        dirty = reconstruct(np.concatenate([points[:300], dirt]))
+    assert len(dirty.details["outliers"]) >= 7
 
 
 @pytest.mark.slow
@@ -111,8 +156,9 @@ def test_sensor_with_normals_and_times_without():
 @pytest.mark.slow
 def test_settled_normals_are_better(monkeypatch):
     """On exact sparse points, rounds of fits with their own normals turn the gradients towards the truth."""
-    from seminorm.surfaces import reconstruction
+    from seminorm.surfaces import preparation, reconstruction
 
+    monkeypatch.setattr(preparation, "estimate_normals", partial(estimate_normals, method="propagation"))
     points = torus(600, seed=3)
     ring = np.hypot(points[:, 0], points[:, 1])
     middle = points * [1, 1, 0] / ring[:, None]

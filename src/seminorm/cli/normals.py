@@ -73,6 +73,6 @@ def _estimate(job: argparse.Namespace) -> None:
         )
     if not job.quiet:
         print(
-            f"{shown(job.output)}: {len(found)} points, {found.n_neighbors} neighbours, signs: {found.oriented}, "
+            f"{shown(job.output)}: {len(found)} points, {found.source}, signs: {found.oriented}, "
             f"mean confidence {found.confidence.mean():.2f}, {clock.total:.1f} s"
         )

@@ -6,11 +6,13 @@ import numpy as np
 
 from .._base.warnings import warn_user
 from .cloud import PointCloud, unit_rows
+from .normals import variational
 from .normals.repair import repaired_normals
 from .strays import stray_points
 from .trust import trusted_points
 
 _FEWEST = 10  # points, of which nothing is set aside
+_FEW = 2000  # points, up to which the smoothest surface of some judges the others
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,8 @@ def cleaned(points: np.ndarray, normals: np.ndarray | None = None) -> Cleaned:
     """Decide which points (n, 3) belong, and what their unit normals should be, if these are given.
 
     Where there are outliers in space, some lie near the surface, too. They are looked for only there, and where normals
-    are right.
+    are right. Of few points, those far apart have no neighbours to support them: they stay if they lie on the smoothest
+    surface of the others.
     """
     trust = trusted_points(points, normals)
     keep, repaired = trust.keep.copy(), 0
@@ -38,6 +41,8 @@ def cleaned(points: np.ndarray, normals: np.ndarray | None = None) -> Cleaned:
         normals[keep] = better
     if trust.dirty:
         keep[keep] = ~stray_points(points[keep], None if normals is None else normals[keep])
+    if normals is None and len(points) <= _FEW and not keep.all():
+        keep |= variational.follow_others(points / np.linalg.norm(np.ptp(points[keep], axis=0)), keep)
     return Cleaned(keep, normals, repaired)
 
 

@@ -50,7 +50,8 @@ def _with_signs_of(
     nearest = cKDTree(places[rows[known]]).query(places[valid], workers=thread_count())[1]
     signs = np.sign(np.einsum("ij,ij->i", found.normals[valid], part.normals[known[nearest]]))
     found.normals[valid] *= np.where(signs < 0, -1.0, 1.0)[:, None]
-    return OrientedCloud(found, confidence=found.confidence, oriented=part.oriented, n_neighbors=found.n_neighbors)
+    told: dict[str, Any] = {"confidence": found.confidence, "n_neighbors": found.n_neighbors, "details": found.details}
+    return OrientedCloud(found, oriented=part.oriented, **told)
 
 
 def _rows(sensor, rows: np.ndarray, n: int):

@@ -14,7 +14,7 @@ from tqdm import tqdm
 from .._base.warnings import warn_user
 from ..clouds.cleaning import Belonging
 from ..clouds.cloud import PointCloud, as_cloud, weight_per_point
-from ..clouds.normals.estimation import estimate_normals
+from ..clouds.normals.estimation import OrientedCloud, estimate_normals
 from ..clouds.preparation import drop_invalid
 from ..clouds.scan_normals import estimate_scan_normals
 from ..clouds.trust import points_inwards
@@ -44,6 +44,7 @@ class ReadyPoints:
     origin: str  # where the normals come from
     outliers: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))  # rows of the user's points
     repaired: int = 0  # normals that were replaced
+    estimation: dict[str, Any] = field(default_factory=dict)  # how normals were estimated
 
     @classmethod
     def of(
@@ -67,6 +68,7 @@ class ReadyPoints:
         cloud, origin = _with_normals(belongs.cloud, sensor, columns.get("scan"), verbose)
         confidence = _rows_of(confidence, belongs.kept, len(given))
         assert cloud.normals is not None
+        estimation = cloud.details if isinstance(cloud, OrientedCloud) and origin != "given" else {}
         found = {"confidence": _confidence(cloud.normals, confidence), **columns}
         valid, dropped = drop_invalid(
             PointCloud(cloud.points, cloud.normals, cloud.colors, {**cloud.attributes, _ROW: np.arange(len(cloud))})
@@ -83,7 +85,8 @@ class ReadyPoints:
         kept = {name: np.asarray(column)[rows] for name, column in found.items() if column is not None}
         assert valid.normals is not None
         directions = _unit(valid.normals) if unit_normals else valid.normals
-        return cls(valid.points, directions, kept, attributes, dropped, origin, belongs.outliers, belongs.repaired)
+        set_aside = belongs.outliers, belongs.repaired
+        return cls(valid.points, directions, kept, attributes, dropped, origin, *set_aside, estimation)
 
     @classmethod
     def of_arrays(
@@ -139,8 +142,9 @@ class ReadyPoints:
 
     def details(self) -> dict[str, Any]:
         """For the details of the surface."""
-        found = {"outliers": self.outliers.tolist(), "repaired_normals": self.repaired}
-        return {"points": len(self.points), "dropped": self.dropped, **found, "normals": self.origin}
+        found: dict[str, Any] = {"outliers": self.outliers.tolist(), "repaired_normals": self.repaired}
+        found |= {"normals": self.origin, "estimation": self.estimation}
+        return {"points": len(self.points), "dropped": self.dropped, **found}
 
 
 def _rows_of(values: Any, kept: np.ndarray | None, n: int) -> Any:
@@ -245,7 +249,7 @@ def _with_normals(cloud: PointCloud, sensor, scan: np.ndarray | None, verbose: b
             "and all of them may be the wrong way round. Give sensor=, or normals; mesh(boundary='open') leaves out "
             "what the points do not cover."
         )
-    return estimated, f"estimated from {estimated.n_neighbors} neighbours, signs: {estimated.oriented}"
+    return estimated, f"estimated from {estimated.source}, signs: {estimated.oriented}"
 
 
 def _confidence(normals: np.ndarray, confidence) -> np.ndarray | None:

@@ -89,7 +89,7 @@ def _completed(scans: list[PointCloud]) -> tuple[list[PointCloud], str | None]:
         scan, rows = scans[k], slice(ends[k] - len(scans[k]), ends[k])
         completed[k] = PointCloud(scan.points, found.normals[rows], scan.colors, scan.attributes, scan.sensor)
     told = f"given for {len(scans) - len(lacking)} of {len(scans)} scans, the others estimated from "
-    return completed, f"{told}{found.n_neighbors} neighbours, signs: {found.oriented}"
+    return completed, f"{told}{found.source}, signs: {found.oriented}"
 
 
 def _unit(normals: np.ndarray) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Normals for points that come without: estimated from neighbours, with signs that look outwards."""
 
 import os
+from dataclasses import replace
 from typing import Any, overload
 
 import numpy as np
@@ -13,13 +14,16 @@ from ..._base.threads import thread_count
 from ..._base.warnings import warn_user
 from ..cloud import CloudLike, HasVertices, PointCloud, as_cloud, unit_rows, weight_per_point
 from ..scans import as_scan_numbers
-from . import orientation
+from . import orientation, variational
+from .estimate import Estimate
 from .local_fits import Neighborhoods
 from .planar import PlanarCloud, estimate_planar_normals, in_plane
 
 _LEAST_POINTS = 4
 _LEAST_OF_SCAN = 200  # points, with which a scan has neighbours of its own
 _ON_A_LINE = 1e-9  # second extent of the points over the first
+_METHODS = ("auto", "propagation", "variational")
+_FEW = 2000  # points, up to which the energy is minimised by default
 
 
 class OrientedCloud(PointCloud):
@@ -34,7 +38,11 @@ class OrientedCloud(PointCloud):
     oriented : str, "outwards", "sensor" or "scan lines" by what decided the signs; "no" if they are arbitrary;
         "consistent" if neighbours agree but the outside is unknown, as for a flat patch, and all look towards larger z
     n_neighbors : int
-        How many neighbours were used.
+        How many neighbours were used: all points, where the energy was minimised.
+    details : dict
+        How the normals were found: the "method", and where the energy was minimised "alpha", the relative "gap" to its
+        relaxation, whether the minimum is "certified" to be global, and the mean "distance" of held-out points, in
+        diagonals of the cloud.
 
     See Also
     --------
@@ -50,16 +58,33 @@ class OrientedCloud(PointCloud):
     ('sensor', array([0., 0., 1.]))
     """
 
-    __slots__ = ("confidence", "n_neighbors", "oriented")
+    __slots__ = ("confidence", "details", "n_neighbors", "oriented")
 
-    def __init__(self, cloud: PointCloud, *, confidence: np.ndarray, oriented: str, n_neighbors: int):
+    def __init__(
+        self,
+        cloud: PointCloud,
+        *,
+        confidence: np.ndarray,
+        oriented: str,
+        n_neighbors: int,
+        details: dict[str, Any] | None = None,
+    ):
         super().__init__(cloud.points, cloud.normals, cloud.colors, cloud.attributes, cloud.sensor)
         self.confidence, self.oriented, self.n_neighbors = confidence, oriented, n_neighbors
+        self.details = dict(details or {"method": "propagation"})
 
     def __getitem__(self, rows: ArrayLike | slice) -> "OrientedCloud":
         part = super().__getitem__(rows)
         confidence = self.confidence[rows if isinstance(rows, slice) else np.asarray(rows)]
-        return OrientedCloud(part, confidence=confidence, oriented=self.oriented, n_neighbors=self.n_neighbors)
+        told: dict[str, Any] = {"oriented": self.oriented, "n_neighbors": self.n_neighbors, "details": self.details}
+        return OrientedCloud(part, confidence=confidence, **told)
+
+    @property
+    def source(self) -> str:
+        """What the normals come from, in words."""
+        if self.details["method"] == "variational":
+            return f"all {self.n_neighbors} points at once"
+        return f"{self.n_neighbors} neighbours"
 
 
 @overload
@@ -73,6 +98,7 @@ def estimate_normals(
     confidence: ArrayLike | None = None,
     fit: str = "quadric",
     orient: bool = True,
+    method: str = "auto",
     verbose: bool = False,
 ) -> OrientedCloud: ...
 @overload
@@ -86,6 +112,7 @@ def estimate_normals(
     confidence: ArrayLike | None = None,
     fit: str = "quadric",
     orient: bool = True,
+    method: str = "auto",
     verbose: bool = False,
 ) -> Any: ...  # by the number of columns
 def estimate_normals(
@@ -98,6 +125,7 @@ def estimate_normals(
     confidence: ArrayLike | None = None,
     fit: str = "quadric",
     orient: bool = True,
+    method: str = "auto",
     verbose: bool = False,
 ) -> OrientedCloud | PlanarCloud:
     """Estimate the outward normals of points on a surface, or on curves in the plane.
@@ -106,6 +134,9 @@ def estimate_normals(
     scan lines, or from the points alone: then neighbours are made to agree, weighed against directions that give all
     points the winding number 1/2. The fits are repeated with the neighbours that lie on the same side of the surface,
     which separates thin sheets.
+
+    Few points may have no neighbours that show a surface. Their normals are those of the smoothest function that is
+    zero at the points and has gradients of length 1 there: all normals, with their signs, are found at once.
 
     Parameters
     ----------
@@ -130,6 +161,10 @@ def estimate_normals(
         Planes are simpler, and less accurate where the surface bends.
     orient : bool
         Whether to find the signs.
+    method : "auto", "propagation" or "variational"
+        "propagation": from neighbours. "variational": those of the smoothest function; memory grows with the square and
+        time with the cube of the number of points. "auto": the latter for up to 2000 points of which nothing else is
+        known, unless its minimum is in doubt or both agree; ``details`` tells what happened.
     verbose : bool
         Show progress.
 
@@ -153,15 +188,21 @@ def estimate_normals(
     """
     if fit not in ("quadric", "plane"):
         raise ValueError(f"fit must be 'quadric' or 'plane', got {fit!r}.")
+    if method not in _METHODS:
+        raise ValueError(f"method must be one of {', '.join(map(repr, _METHODS))}, got {method!r}.")
     if in_plane(points):
-        if scan_lines is not None or scan_id is not None:
-            raise ValueError("scan_lines and scan_id are for points in space, and these are in the plane.")
+        if scan_lines is not None or scan_id is not None or method == "variational":
+            raise ValueError("scan_lines, scan_id and method='variational' are for points in space, not in the plane.")
         return estimate_planar_normals(
             points, n_neighbors, sensor=sensor, confidence=confidence, fit=fit, orient=orient
         )
     cloud = as_cloud(points)
     if sensor is None and scan_lines is None:
         sensor = _known_sensor(cloud)
+    given = (sensor, scan_lines, scan_id, confidence, n_neighbors)
+    alone = orient and fit == "quadric" and all(what is None for what in given)
+    if method == "variational" and not alone:
+        raise ValueError("method='variational' knows nothing but the points: leave out the other arguments.")
     places = _sensors(sensor, len(cloud))
     lines = _lines(scan_lines, len(cloud), places, orient)
     scans = None if scan_id is None else as_scan_numbers(scan_id, len(cloud))
@@ -170,6 +211,8 @@ def estimate_normals(
     _check_points(cloud.points, valid)
     first, group = equal_rows(cloud.points[valid])
     rows = valid[first]
+    if method == "variational":
+        variational.require_memory_for(len(rows))
     placed = _placed(cloud.points[rows])
     _check_neighbors(n_neighbors, len(rows))
     with tqdm(total=len(rows) * (1 + orient), desc="fitting tangent planes", disable=not verbose, leave=False) as bar:
@@ -178,16 +221,20 @@ def estimate_normals(
         counts = None if counted is None else np.bincount(group, counted[valid]) / mass
         hood = Neighborhoods(placed, mass, n_neighbors, fit == "quadric", own, counts)
         fits = hood.fit(report=bar.update)
-        normals, confidence, oriented = fits.normals, fits.confidence, "no"
+        found = Estimate(fits.normals, fits.confidence, "no", hood.n_neighbors, {"method": "propagation"})
         if orient:
             sights = None if places is None else np.broadcast_to(places, cloud.points.shape)[rows]
             towards = None if sights is None else unit_rows(sights - cloud.points[rows])
             handed = None if lines is None else orientation.line_directions(placed, lines[rows])
-            normals, confidence, oriented = _oriented(hood, fits, towards, handed, bar.update)
+            normals, sure, oriented = _oriented(hood, fits, towards, handed, bar.update)
+            found = replace(found, normals=normals, confidence=sure, oriented=oriented)
+    if method == "variational" or (method == "auto" and alone and len(rows) <= _FEW):
+        found = _from_all(placed, found, method == "auto")
     all_normals, all_confidence = np.full((len(cloud), 3), np.nan), np.zeros(len(cloud))
-    all_normals[valid], all_confidence[valid] = normals[group], confidence[group]
-    found = PointCloud(cloud.points, all_normals, cloud.colors, cloud.attributes, cloud.sensor)
-    return OrientedCloud(found, confidence=all_confidence, oriented=oriented, n_neighbors=hood.n_neighbors)
+    all_normals[valid], all_confidence[valid] = found.normals[group], found.confidence[group]
+    completed = PointCloud(cloud.points, all_normals, cloud.colors, cloud.attributes, cloud.sensor)
+    told: dict[str, Any] = {"oriented": found.oriented, "n_neighbors": found.n_neighbors, "details": found.details}
+    return OrientedCloud(completed, confidence=all_confidence, **told)
 
 
 def _oriented(hood, fits, towards, handed, report) -> tuple[np.ndarray, np.ndarray, str]:
@@ -195,6 +242,17 @@ def _oriented(hood, fits, towards, handed, report) -> tuple[np.ndarray, np.ndarr
     if not decided:
         return normals, confidence, "consistent"
     return normals, confidence, "sensor" if towards is not None else "outwards" if handed is None else "scan lines"
+
+
+def _from_all(placed: np.ndarray, propagated: Estimate, checked: bool) -> Estimate:
+    """The estimate by the smoothest function; if ``checked``, the propagated one where that is in doubt or the same."""
+    X = placed / np.linalg.norm(np.ptp(placed, axis=0))
+    try:
+        return variational.estimate_from_all(X, propagated, checked=checked)
+    except variational.DegenerateTrendError:
+        if not checked:
+            raise
+        return propagated
 
 
 def _placed(points: np.ndarray) -> np.ndarray:

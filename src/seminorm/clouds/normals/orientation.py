@@ -96,7 +96,7 @@ def _handedness(guide: np.ndarray, handed: np.ndarray) -> tuple[float, bool]:
     agreement = float(_dots(guide, handed).mean())
     if abs(agreement) >= _DECIDED:
         return float(np.sign(agreement)), True
-    return _upward(handed.sum(axis=0)), False
+    return upward(handed.sum(axis=0)), False
 
 
 def settle_parts(signs: np.ndarray, part: np.ndarray, pull: np.ndarray, normals: np.ndarray, seen: np.ndarray) -> bool:
@@ -107,12 +107,12 @@ def settle_parts(signs: np.ndarray, part: np.ndarray, pull: np.ndarray, normals:
     if 2 * sizes[decided].sum() >= len(part):
         return True
     sums = np.stack([np.bincount(part, signs * column) for column in normals.T], axis=1)
-    turn = np.array([1.0 if known else _upward(total) for known, total in zip(decided, sums, strict=True)])
+    turn = np.array([1.0 if known else upward(total) for known, total in zip(decided, sums, strict=True)])
     signs *= turn[part]
     return False
 
 
-def _upward(total: np.ndarray) -> float:
+def upward(total: np.ndarray) -> float:
     """The sign with which a vector looks towards larger z (y or x, if it is horizontal)."""
     for value in total[::-1]:
         if abs(value) > 1e-3 * np.abs(total).max():
