@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from ..._base.warnings import warn_user
 from ...kernels.base import Kernel
 from ...kernels.radial_parts import RadialPart, radial_part
-from .boxes import subdivide
+from .boxes import SortedPoints
 from .direct import direct_sum, magnitude, native_sum
 from .levels import Request
 from .plan import Plan
@@ -21,7 +21,7 @@ _ROUNDS = 6
 _FEW_PAIRS = 2_000_000  # up to which all pairs are summed directly
 _LEAST_TOLERANCE = 1e-14
 _COLUMNS = 8  # at a time
-_LEAF = {1: 24, 2: 40, 3: 80}  # points of a leaf
+_MEAN = {1: 1.0, 2: 2.5, 3: 5.0}  # errors of single sources in terms of their effect on a sum, roughly
 
 
 class FastSum:
@@ -126,12 +126,12 @@ class FastSum:
     @property
     def method_(self) -> str:
         """How the sums are made."""
-        return "direct" if self._boxes is None else "fast"
+        return "direct" if self._points is None else "fast"
 
     def _prepare(self) -> None:
         n, m, d = len(self.centers), len(self.targets), self.centers.shape[1]
         self._part = _fitting_part(self.kernel, d, self.derivative + self.center_derivative)
-        self._boxes = None
+        self._points: SortedPoints | None = None
         if self._part is None:
             return
         both = [points @ self._part.matrix for points in (self.centers, self.targets)]
@@ -146,10 +146,11 @@ class FastSum:
         self._sources, self._places = (_in_space(points - middle) for points in both)
         if n * m <= _FEW_PAIRS or self._size == 0.0:
             return
-        leaf, ratio = _LEAF[both[0].shape[1]], max(1.0, np.sqrt(m / n))
-        self._boxes = subdivide(both[0] - middle, both[1] - middle, max(8, int(leaf / ratio)), int(leaf * ratio))
-        self._sources_sorted = np.ascontiguousarray(self._sources[self._boxes.source_order])
-        self._targets_sorted = np.ascontiguousarray(self._places[self._boxes.target_order])
+        self._points = SortedPoints(both[0] - middle, both[1] - middle)
+        self._sorted = [
+            np.ascontiguousarray(points[order])
+            for points, order in zip((self._sources, self._places), self._points.orders, strict=True)
+        ]
 
     @property
     def _orders(self) -> int:
@@ -162,7 +163,7 @@ class FastSum:
                 self.kernel, self.targets, self.centers, coefficients, self.derivative, self.center_derivative
             )
         numbers = _to_space(coefficients, self._part.matrix, self.center_derivative)
-        if self._boxes is None:
+        if self._points is None:
             return background + self._from_space(self._directly(np.arange(len(self.targets)), numbers))
         chosen = np.sort(np.random.default_rng(0).permutation(len(self.targets))[:_SAMPLES])
         exact = self._directly(chosen, numbers)
@@ -178,7 +179,7 @@ class FastSum:
         if self._plan is None:
             scale = magnitude(self._part.profile, np.geomspace(1e-3, 1.0, 200) * self._size, self._orders).max()
             typical = np.min(np.where(largest > 0, largest, np.inf)[used] / size[used])
-            self._make_plan(self.tolerance * min(scale, typical))
+            self._make_plan(_MEAN[self._part.matrix.shape[1]] * self.tolerance * min(scale, typical))
         for _ in range(_ROUNDS):
             found = self._apply(numbers)
             result = background + self._from_space(found)
@@ -206,7 +207,7 @@ class FastSum:
         return 4.0 * np.finfo(float).eps * (magnitude(self._part.profile, distances, self._orders) @ sizes).max(axis=0)
 
     def _make_plan(self, tolerance: float) -> None:
-        part, boxes = self._part, self._boxes
+        part = self._part
         distances = np.geomspace(1e-4, 1.0, 4000) * self._size
         beyond = np.maximum.accumulate(magnitude(part.profile, distances, self._orders)[::-1])[::-1]
         inside = np.flatnonzero(beyond > 0.1 * tolerance)
@@ -215,14 +216,14 @@ class FastSum:
             part.profile, part.matrix.shape[1], tolerance, self.center_derivative, self.derivative, part.knots,
             2.0 * self._size, float(reach),
         )  # fmt: skip
-        self._plan = Plan(request, boxes, self._sources_sorted, self._targets_sorted, self._forms)
+        self._plan = Plan(request, self._points, *self._sorted, self._forms)
 
     def _apply(self, numbers: np.ndarray) -> np.ndarray:
         """By the plan, (m, k, parts)."""
         out = np.zeros((len(self.targets), numbers.shape[1], 3 if self.derivative else 1))
-        self._plan.apply(np.ascontiguousarray(numbers[self._boxes.source_order]), out)
+        self._plan.apply(np.ascontiguousarray(numbers[self._points.orders[0]]), out)
         result = np.empty_like(out)
-        result[self._boxes.target_order] = out
+        result[self._points.orders[1]] = out
         return result
 
     def _directly(self, chosen: np.ndarray, numbers: np.ndarray) -> np.ndarray:

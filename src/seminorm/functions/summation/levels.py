@@ -15,7 +15,8 @@ import numpy as np
 
 from . import chebyshev as series
 
-MOST_DEGREE = {1: 40, 2: 24, 3: 13}
+MOST_DEGREE = {1: 40, 2: 22, 3: 12}
+_GAPS = 2, 3, 4
 DROPPED, FAR, NEAR = 0, 1, 2
 _SAMPLES = 48  # points in a box where errors are measured
 _SHARE = 0.5  # of the tolerance: for the series, and for the common space
@@ -56,13 +57,14 @@ def slopes(profile: Profile, differences: np.ndarray, order: int) -> np.ndarray:
     return 2.0 * profile(squares, 1) + 4.0 * first**2 * profile(squares, 2)
 
 
-def series_error(request: Request, width: float, degree: int) -> float:
-    """The largest error of the kernel with one argument replaced by its series in a box, seen from afar.
+def series_error(request: Request, width: float, degree: int, gap: int) -> float:
+    """The largest error of the kernel with one argument replaced by its series in a box, seen from boxes at an offset of
+    ``gap`` at least.
 
     Derivatives of that argument are taken from the series, those of the other from the kernel.
     """
     d, inside = request.dimension, samples(request.dimension)
-    outside = _viewpoints(request, width)
+    outside = _viewpoints(request, width, gap)
     if len(outside) == 0:
         return 0.0
     nodes, to_series = series.interpolation(d, degree)
@@ -75,21 +77,25 @@ def series_error(request: Request, width: float, degree: int) -> float:
     return worst
 
 
-def choose_degree(request: Request, width: float) -> int | None:
-    """The least degree whose error is within the tolerance, or None."""
-    for degree in range(1, MOST_DEGREE[request.dimension] + 1):
-        if series_error(request, width, degree) <= _SHARE * request.tolerance:
-            return degree
+def choose_degree(request: Request, width: float) -> tuple[int, int] | None:
+    """The least degree whose error is within the tolerance, and the least offset of boxes that are far then.
+
+    That offset is 2; only if no degree is enough for it, a larger one.
+    """
+    for gap in _GAPS:
+        for degree in range(1, MOST_DEGREE[request.dimension] + 1):
+            if series_error(request, width, degree, gap) <= _SHARE * request.tolerance:
+                return degree, gap
     return None
 
 
-def _viewpoints(request: Request, width: float) -> np.ndarray:
+def _viewpoints(request: Request, width: float, gap: int) -> np.ndarray:
     """Points from which a box of this width counts as far, from the nearest on, where the kernel is smooth."""
     d = request.dimension
     rng = np.random.default_rng(1)
     shapes = np.concatenate([np.tri(d), rng.uniform(-1, 1, (4, d))])
     shapes /= np.abs(shapes).max(axis=1, keepdims=True)
-    steps = 1.5 * 2.0 ** np.arange(0, max(1.0, np.log2(request.size / width)), 0.5)
+    steps = (gap - 0.5) * 2.0 ** np.arange(0, max(1.0, np.log2(request.size / width)), 0.5)
     points = (width * steps[:, None, None] * shapes).reshape(-1, d)
     distances, half_diagonal = np.linalg.norm(points, axis=1), 0.5 * width * np.sqrt(d)
     clean = distances - half_diagonal < request.reach
@@ -106,9 +112,15 @@ class Level:
     """
 
     def __init__(
-        self, request: Request, width: float, form: Callable[[np.ndarray], np.ndarray], size: int, degree: int | None
+        self,
+        request: Request,
+        width: float,
+        form: Callable[[np.ndarray], np.ndarray],
+        size: int,
+        degree: tuple[int, int] | None,
     ):
-        self.request, self.width, self.size, self._form, self.degree = request, width, size, form, degree
+        self.request, self.width, self.size, self._form = request, width, size, form
+        self.degree, self.gap = (-1, size) if degree is None else degree
         self._series: dict[tuple[int, ...], np.ndarray] = {}
         self.status = self._status()
 
@@ -129,8 +141,8 @@ class Level:
         nearest = self.width * np.linalg.norm(np.maximum(offsets - 1, 0), axis=1)
         farthest = self.width * np.linalg.norm(offsets + 1, axis=1)
         status = np.full(len(offsets), NEAR, np.int8)
-        if self.degree is not None:
-            apart = offsets.max(axis=1) >= 2
+        if self.degree >= 0:
+            apart = offsets.max(axis=1) >= self.gap
             rough = np.zeros(len(offsets), bool)
             for knot in self.request.knots:
                 rough |= (nearest <= knot) & (knot <= farthest) & (nearest < self.request.reach)
@@ -185,7 +197,7 @@ class Level:
         offsets = np.stack(np.unravel_index(codes, (side,) * 3), axis=1)[:, :d] - (self.size - 1)
         plain = np.unique(np.abs(offsets), axis=0)
         representatives = np.unique(-np.sort(-plain, axis=1), axis=0)
-        basis = self._common_space(representatives)
+        basis = self._common_space(plain, representatives)
         norm = series.norms(d, self.degree)
         parity = self._parity
         self.rank = basis.shape[1]
@@ -205,31 +217,29 @@ class Level:
         own = basis[places]
         return own.T @ self._coefficients(offset) @ own
 
-    def _common_space(self, representatives: np.ndarray) -> np.ndarray:
-        """U (terms, rank), of least rank for the tolerance; each column is even or odd along each axis."""
-        d = self.request.dimension
-        total = np.zeros((self.terms, self.terms))
-        for offset in representatives:
-            matrix = self._coefficients(offset)
-            total += matrix @ matrix.T
-        total = sum(total[np.ix_(places, places)] for _, places in series.permuted(d, self.degree))
+    def _common_space(self, plain: np.ndarray, representatives: np.ndarray) -> np.ndarray:
+        """U (terms, rank), of least rank for the tolerance; each column is even or odd along each axis.
+
+        It serves all mirrored offsets, too: that is why terms of different parity stay apart.
+        """
+        d, parts = self.request.dimension, []
+        places = [self._permuted(offset) for offset in plain]
         powers = series.exponents(d, self.degree)
-        values, vectors, parities = [], [], []
         for parity in product((0, 1), repeat=d):
             members = np.flatnonzero((powers % 2 == parity).all(axis=1))
             if len(members) == 0:
                 continue
-            value, vector = np.linalg.eigh(total[np.ix_(members, members)])
+            rows = [self._coefficients(t)[_inverse(place)[members]] for t, place in zip(plain, places, strict=True)]
+            triangle = np.linalg.qr(np.concatenate(rows, axis=1).T, mode="r")
+            _, value, vector = np.linalg.svd(triangle)
             whole = np.zeros((self.terms, len(members)))
-            whole[members] = vector
-            values.append(value)
-            vectors.append(whole)
-            parities.append(np.tile(parity, (len(members), 1)))
-        value, vector, parity = np.concatenate(values), np.concatenate(vectors, axis=1), np.concatenate(parities)
+            whole[members] = vector.T
+            parts.append((np.pad(value, (0, len(members) - len(value))), whole.T, np.tile(parity, (len(members), 1))))
+        value, vector, parities = (np.concatenate(column) for column in zip(*parts, strict=True))
         order = np.argsort(-value, kind="stable")
-        rank = self._least_rank(representatives, vector[:, order], value[order])
-        self._parity = parity[order][:rank]
-        return vector[:, order][:, :rank]
+        rank = self._least_rank(representatives, np.ascontiguousarray(vector[order].T), value[order])
+        self._parity = parities[order][:rank]
+        return np.ascontiguousarray(vector[order][:rank].T)
 
     def _least_rank(self, representatives: np.ndarray, vectors: np.ndarray, values: np.ndarray) -> int:
         request, points = self.request, samples(self.request.dimension)
@@ -255,3 +265,9 @@ class Level:
         while high < len(values) and values[high - 1] <= _MULTIPLET * values[high]:
             high += 1
         return high
+
+
+def _inverse(places: np.ndarray) -> np.ndarray:
+    inverse = np.empty_like(places)
+    inverse[places] = np.arange(len(places))
+    return inverse

@@ -7,7 +7,7 @@ near is summed directly.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,11 +16,14 @@ from ... import _native
 from ..._base.blas import suited_to
 from ...kernels.forms import Form
 from . import chebyshev as series
-from .boxes import Boxes
+from .boxes import SortedPoints, subdivide
 from .levels import NEAR, Level, Request, choose_degree
 
 _ROWS = 32  # boxes whose translations make a chunk
 _MOST_OFFSETS = 40  # along an axis, between boxes of one level
+_LEAST_LEAF = 16.0
+_RANK = 0.62  # of the common space in terms of the number of terms, roughly
+_PAIR_COST = 30, 75, 35, 60, 100, 50, 210  # of the forms of profiles, in multiplications and additions
 
 
 class Moves(NamedTuple):
@@ -51,11 +54,13 @@ class Plan:
     sources and targets (n, 3) are sorted as the boxes say; forms are the profile and its derivatives.
     """
 
-    def __init__(self, request: Request, boxes: Boxes, sources, targets, forms: Sequence[Form]):
-        self.request, self.boxes, self.sources, self.targets, self.forms = request, boxes, sources, targets, forms
+    def __init__(self, request: Request, points: SortedPoints, sources, targets, forms: Sequence[Form]):
+        self.request, self.sources, self.targets, self.forms = request, sources, targets, forms
+        self._degrees: dict[int, tuple[int, int] | None] = {}
         self.rows = np.zeros((3, len(targets) + 8))
         self.rows[:, : len(targets)] = targets.T
         with suited_to(0):
+            self.boxes = subdivide(points, lambda level, children: self._worth(points.width, level, children))
             self._find_levels()
             self._find_pairs()
 
@@ -64,12 +69,34 @@ class Plan:
         """The levels on which boxes see each other from afar, or pass moments on to one that does."""
         return sorted(self.levels)
 
+    def _degree(self, width: float, number: int) -> tuple[int, int] | None:
+        if number not in self._degrees:
+            self._degrees[number] = choose_degree(self.request, width * 0.5**number)
+        return self._degrees[number]
+
+    def _worth(self, width: float, number: int, children: float) -> float:
+        """The pairs in a box that cost as much as halving it, down to the next level on which boxes can be far.
+
+        A box of a level has children^(log2 3) boxes around it; halved g times, each of its children^g parts sees
+        (children^g - 1) times as many from afar, and so many times fewer pairs remain.
+        """
+        dimension, steps = self.request.dimension, 1
+        while steps < 3 and self._degree(width, number + steps) is None:
+            steps += 1
+        degree = self._degree(width, number + steps)
+        if degree is None:  # pairs may still be dropped
+            steps, rank = 1, 8.0
+        else:
+            rank = series.padded(int(_RANK * series.terms(dimension, degree[0])))
+        cost = sum(_PAIR_COST[int(form.numbers[0])] for form in self.forms) / len(self.forms)
+        return max(_LEAST_LEAF**2, children ** (2 * steps) * 2.0 * rank**2 / cost)
+
     def _find_levels(self) -> None:
         request, boxes = self.request, self.boxes
         self.levels: dict[int, Level] = {}
-        degrees: dict[int, int | None] = {}
+        degrees: dict[int, tuple[int, int] | None] = {}
         for number in range(boxes.levels - 1, 1, -1):  # coarser levels pass through the finer ones
-            degrees[number] = choose_degree(request, boxes.width * 0.5**number)
+            degrees[number] = self._degree(boxes.width, number)
             if degrees[number] is None:
                 break
         split, self.sizes, self.status = 0, [1], [np.full((1, 1, 1), NEAR, np.int8)]
