@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 
 import numpy as np
@@ -18,6 +19,7 @@ from . import chebyshev as series
 MOST_DEGREE = {1: 40, 2: 22, 3: 12}
 _GAPS = 2, 3, 4
 DROPPED, FAR, NEAR = 0, 1, 2
+_NOISE = 16.0 * np.finfo(float).eps
 _SAMPLES = 48  # points in a box where errors are measured
 _SHARE = 0.5  # of the tolerance: for the series, and for the common space
 _MULTIPLET = 1.0 + 1e-6  # eigenvalues of one symmetric space, which must not be torn
@@ -37,6 +39,15 @@ class Request:
     knots: np.ndarray
     size: float  # of the whole cube, diagonally
     reach: float  # beyond which all is below the tolerance
+
+    @cached_property
+    def least_width(self) -> float:
+        """Of a box: in smaller ones differences of the kernel, of which derivatives are made, have lost their digits."""
+        order = self.source_order + self.target_order
+        if order == 0:
+            return 0.0
+        largest = np.abs(self.profile((np.geomspace(1e-3, 1.0, 200) * self.size) ** 2, 0)).max()
+        return 4.0 * (_NOISE * largest / self.tolerance) ** (1.0 / order)
 
 
 def samples(dimension: int) -> np.ndarray:
@@ -93,7 +104,7 @@ def _viewpoints(request: Request, width: float, gap: int) -> np.ndarray:
     """Points from which a box of this width counts as far, from the nearest on, where the kernel is smooth."""
     d = request.dimension
     rng = np.random.default_rng(1)
-    shapes = np.concatenate([np.tri(d), rng.uniform(-1, 1, (4, d))])
+    shapes = np.concatenate([np.tri(d), np.tri(d)[:-1, ::-1], rng.uniform(-1, 1, (4, d))])
     shapes /= np.abs(shapes).max(axis=1, keepdims=True)
     steps = (gap - 0.5) * 2.0 ** np.arange(0, max(1.0, np.log2(request.size / width)), 0.5)
     points = (width * steps[:, None, None] * shapes).reshape(-1, d)

@@ -81,6 +81,8 @@ class Plan:
         (children^g - 1) times as many from afar, and so many times fewer pairs remain.
         """
         dimension, steps = self.request.dimension, 1
+        if width * 0.5 ** (number + 1) < self.request.least_width:
+            return np.inf
         while steps < 3 and self._degree(width, number + steps) is None:
             steps += 1
         degree = self._degree(width, number + steps)
