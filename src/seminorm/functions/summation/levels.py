@@ -1,20 +1,22 @@
 """The far field of one level: the degree of its series, who sees whom from afar, and the translations between boxes.
 
 Between boxes whose centres are h t apart, h their width, the kernel is T(x)' C_t T(y) with Chebyshev terms T in either
-box. All C_t of a level share their row and column space nearly: U, the leading eigenvectors of the sum of C_t C_t', turns
-them into small matrices U' C_t U. C_t of mirrored and permuted t follow by the symmetry of a radial kernel.
+box. All C_t of a level nearly share their row and column space: with U, the leading left singular vectors of all C_t
+side by side, small matrices U' C_t U serve. C_t of mirrored and permuted t follow by the symmetry of a radial kernel.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
 import numpy as np
 
+from ...kernels.forms import Form
+from ...kernels.radial_parts import Profile
 from . import chebyshev as series
+from .space import slopes
 
 MOST_DEGREE = {1: 40, 2: 22, 3: 12}
 _GAPS = 2, 3, 4
@@ -23,8 +25,6 @@ _NOISE = 16.0 * np.finfo(float).eps
 _SAMPLES = 48  # points in a box where errors are measured
 _SHARE = 0.5  # of the tolerance: for the series, and for the common space
 _MULTIPLET = 1.0 + 1e-6  # eigenvalues of one symmetric space, which must not be torn
-
-Profile = Callable[[np.ndarray, int], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Request:
 
     @cached_property
     def least_width(self) -> float:
-        """Of a box: in smaller ones differences of the kernel, of which derivatives are made, have lost their digits."""
+        """Of a box: in smaller ones, differences of the kernel, which make derivatives, have lost their digits."""
         order = self.source_order + self.target_order
         if order == 0:
             return 0.0
@@ -57,20 +57,9 @@ def samples(dimension: int) -> np.ndarray:
     return np.concatenate([corners, middles, np.random.default_rng(0).uniform(-1, 1, (_SAMPLES, dimension))])
 
 
-def slopes(profile: Profile, differences: np.ndarray, order: int) -> np.ndarray:
-    """The kernel at x - y (..., d), or, of order 1 or 2, its derivatives along the first axis; of order 3 ... is not."""
-    squares = np.einsum("...i,...i->...", differences, differences)
-    if order == 0:
-        return profile(squares, 0)
-    first = differences[..., 0]
-    if order == 1:
-        return 2.0 * first * profile(squares, 1)
-    return 2.0 * profile(squares, 1) + 4.0 * first**2 * profile(squares, 2)
-
-
 def series_error(request: Request, width: float, degree: int, gap: int) -> float:
-    """The largest error of the kernel with one argument replaced by its series in a box, seen from boxes at an offset of
-    ``gap`` at least.
+    """The largest error of the kernel with one argument replaced by its series in a box, seen from afar: from boxes at
+    an offset of ``gap`` at least.
 
     Derivatives of that argument are taken from the series, those of the other from the kernel.
     """
@@ -115,7 +104,7 @@ def _viewpoints(request: Request, width: float, gap: int) -> np.ndarray:
     return points[clean]
 
 
-class Level:
+class FarLevel:
     """The far field of boxes of one width.
 
     ``status`` (size, size, size) says by absolute offsets which boxes are dropped, far or near. :meth:`settle` makes
@@ -126,7 +115,7 @@ class Level:
         self,
         request: Request,
         width: float,
-        form: Callable[[np.ndarray], np.ndarray],
+        form: Form,
         size: int,
         degree: tuple[int, int] | None,
     ):
