@@ -245,18 +245,17 @@ class FarLevel:
         request, points = self.request, samples(self.request.dimension)
         norm = series.norms(request.dimension, self.degree)
         own, other = (
-            (series.rows(points, self.degree, 0 if k else None) * norm * (2.0 / self.width) ** k) @ vectors
+            (series.rows(points, self.degree, 0 if k else None) * norm * (2.0 / self.width) ** k)
             for k in (request.target_order, request.source_order)
         )
-        cores = [vectors.T @ self._coefficients(offset) @ vectors for offset in representatives]
+        cores = [self._coefficients(offset) for offset in representatives]
         wholes = [own @ core @ other.T for core in cores]
 
         def error(rank: int) -> float:
-            kept = slice(0, rank)
-            return max(
-                float(np.abs(whole - own[:, kept] @ core[kept, kept] @ other[:, kept].T).max())
-                for core, whole in zip(cores, wholes, strict=True)
-            )
+            kept = vectors[:, :rank]
+            left, right = own @ kept @ kept.T, other @ kept @ kept.T
+            parts = (left @ core @ right.T - whole for core, whole in zip(cores, wholes, strict=True))
+            return max(float(np.abs(part).max()) for part in parts)
 
         low, high = 0, len(values)  # error(low) is too large, error(high) is not
         while high - low > 1:
