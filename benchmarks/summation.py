@@ -60,7 +60,7 @@ def line(rng, n):
 
 KERNELS = {
     "thin plate": ThinPlate(),
-    "cubic": Polyharmonic(2),
+    "cubic": Polyharmonic(3, 3),
     "quintic": Polyharmonic(4, 3),
     "multiquadric 0.05": Multiquadric(0.05),
     "Gaussian 0.01": Gaussian(0.01),
@@ -123,7 +123,7 @@ def against_peers(n: int, m: int) -> None:
 
         accuracy = FittingAccuracy(1e-3, FittingAccuracyType.Relative)
         kernels = {"thin plate": (RBFKernelType.ThinPlateSpline, ThinPlate(), 1.0),
-                   "cubic": (RBFKernelType.Cubic, Polyharmonic(2, 3), -8 * np.pi)}  # fmt: skip
+                   "cubic": (RBFKernelType.Cubic, Polyharmonic(3, 3), 96 * np.pi)}  # fmt: skip
         for name, (kind, kernel, factor) in kernels.items():
             settings = InterpolantSettings(kind, fitting_accuracy=accuracy)
             peer = ferreus_rbf.RBFInterpolator(X, y, settings)
@@ -162,8 +162,8 @@ def growth(sizes: list[int], picture: Path | None) -> None:
     for name, kernel, points in [
         ("thin plate, plane", ThinPlate(), lambda rng, n: rng.random((n, 2))),
         ("thin plate, space", ThinPlate(), uniform),
-        ("cubic, space", Polyharmonic(2, 3), uniform),
-        ("cubic, surface", Polyharmonic(2, 3), surface),
+        ("cubic, space", Polyharmonic(3, 3), uniform),
+        ("cubic, surface", Polyharmonic(3, 3), surface),
         ("Matern 0.2, space", Matern(1.5, 0.2), uniform),
     ]:
         seconds = []

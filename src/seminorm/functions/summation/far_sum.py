@@ -15,7 +15,7 @@ _CANDIDATES = 8192  # for the latter
 _CORNERS = 3  # the level of these boxes
 _SAFETY = 2.5  # the largest error over all targets in terms of the largest over the samples
 _ROUNDS = 6
-_MEAN = {1: 0.8, 2: 1.6, 3: 4.0}  # errors of single sources in terms of their effect on a sum, roughly
+_MEAN = {1: 0.8, 2: 2.5, 3: 6.0}  # errors of single sources in terms of their effect on a sum, roughly
 _DROPPED = 0.1  # values of the kernel that count as zero, in terms of the error of single sources
 _DISTANCES = 4000
 

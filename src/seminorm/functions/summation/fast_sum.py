@@ -11,7 +11,7 @@ from ...kernels.base import Kernel
 from .far_sum import FarSum
 from .space import space_of, sum_by_matrix
 
-_FEW_PAIRS = 50_000_000  # up to which all pairs are summed directly
+_FEW_PAIRS = {1: 2e7, 2: 5e7, 3: 4e8}  # up to which all pairs are summed directly
 _LEAST_TOLERANCE = 1e-14
 _COLUMNS = 8  # at a time
 
@@ -91,7 +91,7 @@ class FastSum:
         self._far: FarSum | None = None
         if self._space is not None:
             self._refuse_singular()
-            many = len(self.centers) * len(self.targets) > _FEW_PAIRS
+            many = len(self.centers) * len(self.targets) > _FEW_PAIRS[self._space.dimension]
             if tolerance > 0 and many and self._space.size > 0:
                 self._far = FarSum(self._space, tolerance)
 

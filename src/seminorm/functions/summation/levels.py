@@ -18,7 +18,7 @@ from ...kernels.radial_parts import Profile
 from . import chebyshev as series
 from .space import slopes
 
-MOST_DEGREE = {1: 40, 2: 22, 3: 12}
+MOST_DEGREE = {1: 40, 2: 24, 3: 15}
 _GAPS = 2, 3, 4
 DROPPED, FAR, NEAR = 0, 1, 2
 _NOISE = 16.0 * np.finfo(float).eps
