@@ -9,3 +9,4 @@ from .matrices import design as design
 from .matrices import gram as gram
 from .protocol import Function as Function
 from .sphere import unit_vectors as unit_vectors
+from .summation import FastSum as FastSum

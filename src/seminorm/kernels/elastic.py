@@ -12,7 +12,7 @@ from sklearn.utils import check_array
 
 from .base import DILATION, ROTATION, TRANSLATION, Kernel
 from .calculus import Jet, chain_rule, falling_power, product_rule, squared_distance_jet
-from .conditional_radial import log_power
+from .conditional_radial import log_times_power
 from .radial import safe_power
 
 
@@ -195,7 +195,7 @@ class Elastic(VectorKernel):
         m = float(self.order)
         if m == int(m):
             factor = (-1.0) ** m / (2.0 ** (2 * m) * math.pi * math.factorial(int(m) - 1) ** 2)
-            return log_power(s, int(m) - 1 - lowered, factor, k)
+            return log_times_power(s, int(m) - 1 - lowered, factor, k)
         factor, exponent = math.gamma(1.0 - m) / (4.0**m * math.pi * math.gamma(m)), m - 1.0 - lowered
         return factor * falling_power(exponent, k) * safe_power(s, exponent - k)
 
