@@ -13,6 +13,7 @@ void bind_files(nb::module_&);
 void bind_clouds(nb::module_&);
 void bind_margin(nb::module_&);
 void bind_kernels(nb::module_&);
+void bind_contrasts(nb::module_&);
 }  // namespace seminorm
 
 NB_MODULE(_native, m) {
@@ -29,4 +30,5 @@ NB_MODULE(_native, m) {
     bind_clouds(m);
     bind_margin(m);
     bind_kernels(m);
+    bind_contrasts(m);
 }
