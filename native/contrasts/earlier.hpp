@@ -99,7 +99,8 @@ template <int Dimension> class EarlierNeighbors {
         const double* here = point(query);
         heap.clear();
         stack.clear();
-        stack.push_back({0.0, 0, i64(number_.size())});
+        Waiting root{0.0, 0, i64(number_.size())};
+        if (worth(root, query, here)) stack.push_back(root);
         while (!stack.empty()) {
             const Waiting node = stack.back();
             stack.pop_back();

@@ -1,0 +1,161 @@
+"""Regularised least squares with a semi-norm by iteration: (Phi + alpha W^-1) a + P b = y, P' a = 0.
+
+Products with Phi come from outside. Conjugate gradients on the complement of P, preconditioned by local contrasts,
+need a number of steps that hardly depends on the number of points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import qr, solve_triangular
+from scipy.spatial.distance import cdist
+from tqdm import tqdm
+
+from ..linear.conjugate_gradients import ColumnArithmetic, conjugate_gradients
+from ..linear.contrasts import Contrasts, Neighborhoods
+
+_RESTARTS = 8
+_PROGRESS = 0.5  # the share of its residual that a restart must not keep
+_SPREAD = 200
+Enough = Callable[[np.ndarray], bool]
+_NEIGHBORS = {1: 20, 2: 36, 3: 64}
+
+
+@dataclass(frozen=True)
+class IterativeSolution:
+    """Coefficients of the kernel (n, k) and of the null space (r, k), and how well they solve the system."""
+
+    dual: np.ndarray
+    null: np.ndarray
+    residual: float  #: |y - (Phi + alpha W^-1) a - P b| / |y - P b_0|, with the best b_0; the worst of the outputs
+    n_iter: int  #: steps
+    converged: bool
+
+
+@dataclass(frozen=True)
+class _State:
+    dual: np.ndarray
+    values: np.ndarray  #: (Phi + alpha W^-1) a
+    remainder: np.ndarray  #: what is missing of y beside the null space
+    residual: float
+
+
+class IterativeSystem:
+    """The problem for ``product``, a (n, k) -> Phi a, and ``kernel``, the same kernel as a function of squared distances.
+
+    Points are (n, d) with d up to 3, P (n, r) has full column rank, and weights are (n,). ``accuracy`` is that of the
+    products, relative to a sum of absolute values.
+    """
+
+    def __init__(
+        self,
+        product: Callable[[np.ndarray], np.ndarray],
+        kernel: Callable[[np.ndarray], np.ndarray],
+        points: np.ndarray,
+        P: np.ndarray,
+        weights: np.ndarray,
+        n_neighbors: int | None = None,
+        accuracy: float = 1e-13,
+    ):
+        self.product, self.kernel, self.weights = product, kernel, weights
+        self.size, self.rank = P.shape
+        count = _NEIGHBORS[points.shape[1]] if n_neighbors is None else n_neighbors
+        self.neighborhoods = Neighborhoods(points, P, count)
+        self.Q, self.R = qr(P, mode="economic", check_finite=False) if self.rank else (P, np.zeros((0, 0)))
+        self._drowned = accuracy * np.sqrt(self.size) * _typical_size(kernel, self.neighborhoods.points)
+        self._contrasts: tuple[float, Contrasts] | None = None
+
+    def contrasts(self, alpha: float) -> Contrasts:
+        """The local contrasts for one alpha; the last ones are kept.
+
+        Variances that drown in the errors of the products are kept above them: what the iteration cannot see there it
+        must not enlarge.
+        """
+        if self._contrasts is None or self._contrasts[0] != alpha:
+            self._contrasts = None  # makes room first
+            self._contrasts = alpha, self.neighborhoods.contrasts(self.kernel, alpha / self.weights + self._drowned)
+        return self._contrasts[1]
+
+    def project(self, values: np.ndarray) -> np.ndarray:
+        """What is left of values (n, k) beside the null space."""
+        return values - self.Q @ (self.Q.T @ values) if self.rank else values
+
+    def solve(
+        self,
+        y: np.ndarray,
+        alpha: float,
+        *,
+        tol: float,
+        max_iter: int,
+        start: np.ndarray | None = None,
+        verbose: bool = False,
+    ) -> IterativeSolution:
+        """Solve for y (n, k) until the residual is at most ``tol``, in ``max_iter`` steps at most.
+
+        Variances below the errors of the products cannot be told from zero: the steps solve a system to which they are
+        added, and what is missing then is solved for again, as long as that helps.
+        """
+        noise = (alpha / self.weights)[:, None]
+        size = np.linalg.norm(self.project(y), axis=0)
+        dual = np.zeros(y.shape) if start is None else self.project(start)
+        best = self._state(dual, y, noise, size)
+        steps = 0
+        with tqdm(desc="conjugate gradients", unit="step", disable=not verbose, leave=False) as bar:
+            for _ in range(_RESTARTS):
+                change = np.zeros(y.shape)
+                steps += self._iterate(best.remainder, change, alpha, max_iter - steps, _watched(bar, tol * size, size))
+                state = self._state(best.dual + change, y, noise, size)
+                improved = state.residual < _PROGRESS * best.residual
+                best = min(best, state, key=lambda s: s.residual)
+                if best.residual <= tol or not improved or steps >= max_iter:
+                    break
+        rest = self.Q.T @ (y - best.values)
+        null = solve_triangular(self.R, rest) if self.rank else np.zeros((0, y.shape[1]))
+        return IterativeSolution(best.dual, null, best.residual, steps, best.residual <= tol)
+
+    def _iterate(self, right: np.ndarray, x: np.ndarray, alpha: float, max_iter: int, enough: Enough) -> int:
+        """Overwrite x with the solution of the system with the variances that drown added; returns the steps."""
+        precondition, noise = self.contrasts(alpha), (alpha / self.weights + self._drowned)[:, None]
+        return conjugate_gradients(
+            lambda v: self.project(self._apply(v, noise)),
+            lambda r: self.project(precondition(r)),
+            right,
+            x,
+            tol=0.0,
+            max_iter=max_iter,
+            arithmetic=ColumnArithmetic(),
+            enough=enough,
+        ).n_iter
+
+    def _state(self, dual: np.ndarray, y: np.ndarray, noise: np.ndarray, size: np.ndarray) -> _State:
+        values = self._apply(dual, noise) if dual.any() else np.zeros(y.shape)
+        remainder = self.project(y - values)
+        return _State(dual, values, remainder, _largest_quotient(np.linalg.norm(remainder, axis=0), size))
+
+    def _apply(self, dual: np.ndarray, noise: np.ndarray) -> np.ndarray:
+        return self.product(dual) + noise * dual
+
+
+def _typical_size(kernel: Callable[[np.ndarray], np.ndarray], points: np.ndarray) -> float:
+    """The mean absolute value of the kernel between the first points, which are spread over the data."""
+    some = points[:_SPREAD]
+    return float(np.abs(kernel(cdist(some, some, "sqeuclidean"))).mean())
+
+
+def _watched(bar: tqdm, limit: np.ndarray, size: np.ndarray) -> Enough:
+    """Whether residuals (n, k) are within their limits; shows the worst."""
+
+    def enough(remainder: np.ndarray) -> bool:
+        norms = np.linalg.norm(remainder, axis=0)
+        bar.update()
+        bar.set_postfix_str(f"residual {_largest_quotient(norms, size):.1e}", refresh=False)
+        return bool((norms <= limit).all())
+
+    return enough
+
+
+def _largest_quotient(x: np.ndarray, y: np.ndarray) -> float:
+    return float(np.max(np.divide(x, y, out=np.zeros_like(x), where=y > 0.0), initial=0.0))
