@@ -6,6 +6,7 @@ import numpy as np
 
 from .base import DILATION, ROTATION, TRANSLATION, Kernel
 from .calculus import falling_power
+from .forms import half_power, log_power, shifted_root
 from .radial import Radial, WithScale, safe_power
 
 
@@ -33,6 +34,9 @@ class ThinPlate(Radial):
         if k == 0:  # the kernel matrix of the classification machines: worth a line of its own
             return _half_s_log_s(s)
         return _log_power(s, 1, 0.5, k)
+
+    def _form(self, k):
+        return log_power(*_log_terms(1, 0.5, k))
 
 
 class Polyharmonic(Radial):
@@ -103,16 +107,27 @@ class Polyharmonic(Radial):
         return self if self.dimension == dimension else Polyharmonic(self.order, dimension)
 
     def _h(self, s, k):
+        m, d, factor = self.order, self.dimension, self._factor()
+        if d % 2:
+            return factor * falling_power(m - d / 2, k) * safe_power(s, m - d / 2 - k)
+        return _log_power(s, m - d // 2, 0.5 * factor, k)
+
+    def _form(self, k):
+        m, d, factor = self.order, self.dimension, self._factor()
+        if d % 2:
+            return half_power(factor * falling_power(m - d / 2, k), 2 * m - d - 2 * k)
+        return log_power(*_log_terms(m - d // 2, 0.5 * factor, k))
+
+    def _factor(self) -> float:
+        """That of r^(2m - d), or of r^(2m - d) log r for even d."""
         if self.dimension is None:
             raise ValueError("the profile of Polyharmonic depends on the dimension: use kernel.for_dimension(d).")
         m, d = self.order, self.dimension
         common = math.pi ** (d / 2) * math.factorial(m - 1)
         if d % 2:
-            factor = math.gamma(d / 2 - m) / (4.0**m * common)
-            return factor * falling_power(m - d / 2, k) * safe_power(s, m - d / 2 - k)
+            return math.gamma(d / 2 - m) / (4.0**m * common)
         sign = (-1) ** (m - (d - 2) // 2)
-        factor = sign / (2.0 ** (2 * m - 1) * common * math.factorial(m - d // 2))
-        return _log_power(s, m - d // 2, 0.5 * factor, k)
+        return sign / (2.0 ** (2 * m - 1) * common * math.factorial(m - d // 2))
 
 
 class Multiquadric(WithScale):
@@ -138,6 +153,9 @@ class Multiquadric(WithScale):
 
     def _h(self, s, k):
         return -falling_power(0.5, k) * (1.0 + s) ** (0.5 - k)
+
+    def _form(self, k):
+        return shifted_root(-falling_power(0.5, k), 1.0, 1 - 2 * k)
 
 
 class NegativeDistance(Radial):
@@ -178,6 +196,9 @@ class NegativeDistance(Radial):
             raise ValueError(f"beta must lie strictly between 0 and 2, got {self.beta!r}.")
         return -falling_power(self.beta / 2, k) * safe_power(s, self.beta / 2 - k)
 
+    def _form(self, k):
+        return half_power(-falling_power(self.beta / 2, k), int(self.beta) - 2 * k) if self.beta == 1 else None
+
 
 def _half_s_log_s(s: np.ndarray) -> np.ndarray:
     """s log(s) / 2 with its limit 0 at 0 (adding the smallest normal number changes no other value)."""
@@ -187,12 +208,18 @@ def _half_s_log_s(s: np.ndarray) -> np.ndarray:
     return values
 
 
-def _log_power(s: np.ndarray, exponent: int, factor: float, k: int) -> np.ndarray:
-    """k-th derivative of factor * s^exponent log(s); 0 at s = 0 where it is infinite (see Radial)."""
+def _log_terms(exponent: int, factor: float, k: int) -> tuple[int, float, float]:
+    """k-th derivative of factor * s^exponent log(s) as s^n (a log s + b): n, a, b."""
     log_factor, plain_factor = factor, 0.0
     for _ in range(k):
         log_factor, plain_factor = log_factor * exponent, log_factor + plain_factor * exponent
         exponent -= 1
+    return exponent, log_factor, plain_factor
+
+
+def _log_power(s: np.ndarray, exponent: int, factor: float, k: int) -> np.ndarray:
+    """k-th derivative of factor * s^exponent log(s); 0 at s = 0 where it is infinite (see Radial)."""
+    exponent, log_factor, plain_factor = _log_terms(exponent, factor, k)
     values = np.zeros_like(s)
     positive = s > 0
     t = s[positive]

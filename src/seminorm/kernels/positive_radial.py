@@ -7,6 +7,7 @@ from numpy.polynomial import polynomial
 
 from .base import Kernel
 from .calculus import falling_power
+from .forms import Form, decay, gauss, shifted_root, truncated
 from .radial import Radial, WithScale, safe_power
 
 
@@ -36,6 +37,9 @@ class Gaussian(WithScale):
     def _h(self, s, k):
         return (-0.5) ** k * np.exp(-0.5 * s)
 
+    def _form(self, k):
+        return gauss((-0.5) ** k, 0.5)
+
 
 class Laplacian(WithScale):
     """exp(-r / scale): the Green's function of |f|^2 + |f'|^2 on the line [Smola et al. 1998, (A3)].
@@ -60,6 +64,9 @@ class Laplacian(WithScale):
 
     def _h(self, s, k):
         return _matern_profile(s, 0, k)
+
+    def _form(self, k):
+        return _matern_form(1.0, 0, k)
 
 
 class Matern(Radial):
@@ -102,6 +109,11 @@ class Matern(Radial):
         p, stretch = self._bessel_degree(), 2.0 * self.nu
         return stretch**k * _matern_profile(stretch * s, p, k) / _reverse_bessel(p)[0]
 
+    def _form(self, k):
+        p, stretch = self._bessel_degree(), 2.0 * self.nu
+        form = _matern_form(stretch, p, k)
+        return None if form is None else form.times(stretch**k / _reverse_bessel(p)[0])
+
 
 class InverseMultiquadric(WithScale):
     """1 / sqrt(1 + r^2 / scale^2) [Smola et al. 1998, (49)].
@@ -124,6 +136,9 @@ class InverseMultiquadric(WithScale):
 
     def _h(self, s, k):
         return falling_power(-0.5, k) * (1.0 + s) ** (-0.5 - k)
+
+    def _form(self, k):
+        return shifted_root(falling_power(-0.5, k), 1.0, -1 - 2 * k)
 
 
 class RationalQuadratic(Radial):
@@ -155,6 +170,12 @@ class RationalQuadratic(Radial):
             raise ValueError(f"mixture must be positive, got {self.mixture!r}.")
         slope = 0.5 / self.mixture
         return falling_power(-self.mixture, k) * slope**k * (1.0 + slope * s) ** (-self.mixture - k)
+
+    def _form(self, k):
+        if 2 * self.mixture != int(2 * self.mixture):
+            return None
+        slope = 0.5 / self.mixture
+        return shifted_root(falling_power(-self.mixture, k) * slope**k, slope, -int(2 * self.mixture) - 2 * k)
 
 
 class Wendland(Radial):
@@ -211,6 +232,14 @@ class Wendland(Radial):
         return self
 
     def _h(self, s, k):
+        return _truncated_power(np.sqrt(s), *_truncated_terms(*self._terms(), k))
+
+    def _form(self, k):
+        exponent, coefficients, shift = _truncated_terms(*self._terms(), k)
+        return truncated(list(coefficients), exponent, shift)
+
+    def _terms(self) -> tuple[int, np.ndarray]:
+        """The exponent of 1 - t, and the coefficients of the polynomial beside it."""
         if self.continuity not in (2, 4):
             raise ValueError(f"continuity must be 2 or 4, got {self.continuity!r}.")
         degree = self.dimension // 2 + self.continuity // 2 + 1
@@ -218,7 +247,7 @@ class Wendland(Radial):
             exponent, coefficients = degree + 1, [1.0, degree + 1.0]
         else:
             exponent, coefficients = degree + 2, [1.0, degree + 2.0, (degree**2 + 4 * degree + 3) / 3]
-        return _truncated_power(np.sqrt(s), exponent, np.array(coefficients), k)
+        return exponent, np.array(coefficients)
 
 
 def _reverse_bessel(p: int) -> np.ndarray:
@@ -238,8 +267,15 @@ def _matern_profile(s: np.ndarray, p: int, k: int) -> np.ndarray:
     return (-0.5) ** k * values * np.exp(-z)
 
 
-def _truncated_power(t: np.ndarray, exponent: int, coefficients: np.ndarray, k: int) -> np.ndarray:
-    """k-th derivative in t^2 of (1 - t)_+^exponent P(t): differentiate (1 - t)^e P(t) t^-q by hand, k times."""
+def _matern_form(stretch: float, p: int, k: int) -> Form | None:
+    """The same as a function of s, for z = sqrt(stretch s)."""
+    lowered = p - k
+    coefficients = _reverse_bessel(lowered if lowered >= 0 else -lowered - 1)
+    return decay(list((-0.5) ** k * coefficients), stretch, max(0, -2 * lowered - 1))
+
+
+def _truncated_terms(exponent: int, coefficients: np.ndarray, k: int) -> tuple[int, np.ndarray, int]:
+    """k-th derivative in t^2 of (1 - t)_+^exponent P(t), as (1 - t)^e P(t) t^-q: differentiate by hand, k times."""
     shift = 0
     for _ in range(k):
         slope = polynomial.polysub(polynomial.polymulx(polynomial.polyder(coefficients)), shift * coefficients)
@@ -248,5 +284,9 @@ def _truncated_power(t: np.ndarray, exponent: int, coefficients: np.ndarray, k: 
         exponent, shift, coefficients = exponent - 1, shift + 2, 0.5 * coefficients
         while shift and abs(coefficients[0]) < 1e-12 * np.abs(coefficients).max():
             shift, coefficients = shift - 1, coefficients[1:]
+    return exponent, coefficients, shift
+
+
+def _truncated_power(t: np.ndarray, exponent: int, coefficients: np.ndarray, shift: int) -> np.ndarray:
     inside = np.maximum(1.0 - t, 0.0)
     return np.where(t < 1, inside**exponent, 0.0) * polynomial.polyval(t, coefficients) * safe_power(t, -shift)

@@ -11,6 +11,7 @@ from scipy.spatial.distance import cdist
 from .._base.tiles import tiled
 from .base import ROTATION, TRANSLATION, Kernel, OfProducts
 from .calculus import chain_rule, squared_distance_jet
+from .forms import Form
 
 _TILE = 256
 _DIRECT_DIMENSIONS = 6
@@ -53,6 +54,17 @@ class Radial(Kernel):
         factor = 1.0 / self._length() ** 2
         values = self._h(s if factor == 1.0 else s * factor, derivative)
         return values if derivative == 0 else factor**derivative * values
+
+    def closed_form(self, derivative: int = 0) -> Form | None:
+        """:meth:`profile` as compiled loops read it, if its formula is one they know."""
+        factor = 1.0 / self._length() ** 2
+        form = self._form(derivative)
+        over = None if form is None else form.over(factor)
+        return None if over is None else over.times(factor**derivative)
+
+    def _form(self, k: int) -> Form | None:
+        """The same for s = r^2 / scale^2, optional for a subclass: without it the profile is tabulated."""
+        return None
 
     def _length(self) -> float:
         """The length scale; kernels without one leave it at 1."""

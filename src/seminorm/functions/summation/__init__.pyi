@@ -1,0 +1,1 @@
+from .fast_sum import FastSum as FastSum
