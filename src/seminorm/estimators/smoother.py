@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
@@ -15,19 +15,23 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from .._base import blas as threads
 from .._base.memory import require_memory
 from .._base.warnings import warn_user
-from ..functions import Expansion, cross, design, gram
+from ..functions import Expansion, cross, design
 from ..kernels import Kernel, NegativeDistance
 from ..nullspace import NullSpace, SoftTwin, identifiable, null_space_for, semidefinite_matrix, unisolvent_subset
 from ..nullspace.spaces import warn_off_span
-from ..solvers.margin.indefinite import is_definite
-from ..solvers.margin.machines import FreeMachine
-from ..solvers.ridge.selection import CRITERIA, Solution, solve
-from ..solvers.ridge.system import Factor, ReducedSystem
+from ..solvers.ridge.iterative import IterativeSystem
+from ..solvers.ridge.selection import CRITERIA, solve
+from ..solvers.ridge.system import Factor
+from .attempts import Attempt, advice, on_all, possible
 from .base import FunctionRegressor, alphas_of, kernel_for
+from .engines import chosen_solver, solved_by_field, solved_fast
+from .field_smoother import FieldSmoother
+from .large_fits import SOLVERS, large_system
 from .observations import FunctionalData, collect_observations, functional_shape, observed_functionals
 from .settling import METRICS, choose_scale, has_open_scale, standardized, warn_of_units, with_column_numbers
 
 _CHUNK_COLUMNS = 1024
+_FAST_COLUMNS = 32
 _FACTORS = (1.0, 10.0, 100.0)  # of the soft null space
 _FEW = 40  # points per free function from which on nothing is left to choose in few dimensions
 _LOW_DIMENSION = 3
@@ -36,65 +40,6 @@ _GAIN = 0.005  # share by which a later kernel must be better than an earlier on
 _NEARLY = 0.9  # degrees of freedom, as a share of n, from which on a fit nearly interpolates
 _PREDICTED = 0.05  # share of the variance of y that leaving out may cost a fit that nearly interpolates
 _ENOUGH = 10
-
-
-@dataclass
-class _Attempt:
-    """One kernel and null space, the observations, and the fit."""
-
-    kernel: Kernel
-    null_space: NullSpace
-    observed: FunctionalData
-    combinations: np.ndarray | None  #: of the null space, that the data determine
-    system: ReducedSystem | None = None
-    solution: Solution | None = None
-    training: np.ndarray | None = None  #: the null space at the observations, if it has learned from them
-
-    def reduced_system(self, observed: FunctionalData) -> ReducedSystem:
-        """The system of these observations or of others with the same kernel and null space."""
-        P = design(self.null_space, observed.functionals) if self.training is None else self.training
-        P = P if self.combinations is None else P @ self.combinations
-        K = gram(self.kernel, observed.functionals)
-        return ReducedSystem(K, P, observed.targets, observed.weights, observed.scatter, observed.repeats)
-
-    @property
-    def left_out(self) -> float:
-        """The mean square of the leave-one-out residuals; NaN where it was not computed."""
-        assert self.solution is not None
-        return self.solution.left_out
-
-    def refuse_indefinite(self) -> None:
-        """Raise an error if the kernel matrix has negative eigenvalues beside the null space."""
-        P = design(self.null_space, self.observed.functionals)
-        if not is_definite(FreeMachine(gram(self.kernel, self.observed.functionals), P).K, overwrite=True):
-            raise ValueError(
-                f"kernel={self.kernel!r} has negative eigenvalues on these points beside the null space, and then the "
-                "fit has no minimum: use seminorm.invariance.DefiniteRepair, or SVR, which drops them."
-            )
-
-
-def _advice(dimension: int) -> str:
-    """What to do where there is no room for a dense fit."""
-    field = ", or use seminorm.FieldSmoother, which takes millions of points in one to four dimensions."
-    return f"fit a subset{field if dimension <= 4 else '.'}"
-
-
-def _possible(attempt: Callable[[Kernel], _Attempt], kernels: list[Kernel]) -> list[_Attempt]:
-    """The attempts that do not fail."""
-    found = []
-    for kernel in kernels:
-        try:
-            found.append(attempt(kernel))
-        except (ValueError, np.linalg.LinAlgError):
-            continue
-    return found
-
-
-def _on_all(kernel: Kernel, X: np.ndarray) -> Kernel:
-    """The kernel that was chosen on some points, for all of them."""
-    return (
-        SoftTwin(kernel.kernel, X, kernel.factor).for_dimension(X.shape[1]) if isinstance(kernel, SoftTwin) else kernel
-    )
 
 
 class Smoother(FunctionRegressor):
@@ -127,6 +72,14 @@ class Smoother(FunctionRegressor):
         Show progress.
     metric : None, "standardize" or "auto"
         As in :class:`SVC`.
+    solver : {"auto", "dense", "fast", "field"}
+        "dense" factorises the matrix of all pairs of points, "fast" iterates with sums by near and far field (values in
+        1 to 3 dimensions, kernels of distances), "field" takes the basis of :class:`FieldSmoother` (``Polyharmonic``,
+        ``Tension``, ``ThinPlate`` in the plane). "auto" is dense for up to 8000 observations, then fast, and a field
+        beyond 300 000 (a million if alpha is given), each where the kernel allows it; ``solver_`` tells.
+    tol, max_iter : float, int
+        Of the fast solver: the residual at which it stops, relative to what of y the null space does not explain, and
+        its largest number of steps.
 
     Attributes
     ----------
@@ -142,7 +95,9 @@ class Smoother(FunctionRegressor):
         Leave-one-out residuals y_i - f(x_i) with f fitted without the point x_i, in closed form (computed when first
         asked for).
     dual_coef_, null_coef_ : arrays
-        Coefficients of the kernel and of the null space.
+        Coefficients of the kernel and of the null space; none for a field.
+    solver_ : str
+        "dense", "fast" or "field".
     prior_variance_, noise_variance_ : float or array
         Of the Gaussian process; an array for several outputs. The noise variance is that of an observation of weight 1.
 
@@ -160,6 +115,9 @@ class Smoother(FunctionRegressor):
     >>> mean, std = Smoother().fit(X, y).predict(X[:3], return_std=True)
     """
 
+    _cached_factor: Factor | None
+    _cached_large: IterativeSystem | None
+
     def __init__(
         self,
         kernel: Kernel | None = None,
@@ -169,9 +127,13 @@ class Smoother(FunctionRegressor):
         prior_variance: float | str = "auto",
         verbose: bool = False,
         metric: str | None = None,
+        solver: str = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 300,
     ):
         self.kernel, self.alpha, self.criterion, self.null_space = kernel, alpha, criterion, null_space
         self.prior_variance, self.verbose, self.metric = prior_variance, verbose, metric
+        self.solver, self.tol, self.max_iter = solver, tol, max_iter
 
     def fit(
         self,
@@ -204,11 +166,12 @@ class Smoother(FunctionRegressor):
         known = X[weights > 0] if len(X) else np.concatenate([item.functional.points for item in further])
         if self.metric is None:
             warn_of_units(self.kernel, known)
-        self.__dict__.pop("_loo", None)
+        for name in ("_loo", "dual_coef_", "null_coef_", "_field"):  # of other data
+            self.__dict__.pop(name, None)
 
-        def attempt(kernel: Kernel) -> _Attempt:
+        def attempt(kernel: Kernel) -> Attempt:
             observed = collect_observations(X, self._y, weights, gradients, further, kernel)
-            return self._attempt(kernel, observed, int((weights > 0).sum()))
+            return self._attempt(kernel, observed, int((weights > 0).sum()), self.solver)
 
         values_only = gradients is None and not further
         with threads.suited_to(len(known)):
@@ -216,7 +179,7 @@ class Smoother(FunctionRegressor):
         self._adopt(best)
         return self
 
-    def _best(self, X, y, weights, attempt: Callable[[Kernel], _Attempt], values_only: bool) -> _Attempt:
+    def _best(self, X, y, weights, attempt: Callable[[Kernel], Attempt], values_only: bool) -> Attempt:
         """The attempt with the smallest leave-one-out error among the kernels to be tried; with many points they are
         compared on some of them."""
         settled = kernel_for(self.kernel, X, names=self._names())
@@ -226,8 +189,9 @@ class Smoother(FunctionRegressor):
             part = np.sort(np.random.default_rng(0).permutation(len(X))[:_MANY])
             points, ys, ws = X[part], y[part], weights[part]
 
-            def small(kernel: Kernel) -> _Attempt:
-                return self._attempt(kernel, collect_observations(points, ys, ws, None, [], kernel), len(part))
+            def small(kernel: Kernel) -> Attempt:
+                observed = collect_observations(points, ys, ws, None, [], kernel)
+                return self._attempt(kernel, observed, len(part), "dense")
 
         def score(kernel: Kernel) -> float:
             return small(kernel).left_out
@@ -241,12 +205,12 @@ class Smoother(FunctionRegressor):
                 settled = other if score(other) < score(settled) else settled
         kernels = self._kernels(settled, points, values_only)
         if len(kernels) == 1:
-            return attempt(_on_all(kernels[0], X))
-        best, *others = [small(kernel) for kernel in kernels[:1]] + _possible(small, kernels[1:])
+            return attempt(on_all(kernels[0], X))
+        best, *others = [small(kernel) for kernel in kernels[:1]] + possible(small, kernels[1:])
         for attempted in others:
             if attempted.left_out < (1.0 - _GAIN) * best.left_out:
                 best = attempted
-        return best if small is attempt else attempt(_on_all(best.kernel, X))
+        return best if small is attempt else attempt(on_all(best.kernel, X))
 
     def _kernels(self, base: Kernel, X: np.ndarray, values_only: bool) -> list[Kernel]:
         """Kernels to be tried, the first preferred: where points are few for the linear functions that the thin plate
@@ -257,7 +221,7 @@ class Smoother(FunctionRegressor):
         few = n < _FEW * (d + 1) or d > _LOW_DIMENSION
         if base.null_degree < 1 or not (wants_soft or (automatic and values_only and few and n > d + 1)):
             return [base]
-        require_memory(3 * 8 * n**2, f"a dense fit of {n} observations", _advice(d))
+        require_memory(3 * 8 * n**2, f"a dense fit of {n} observations", advice(d))
         factors = _FACTORS if isinstance(self.alpha, str) else (10.0,)
         soft: list[Kernel] = [SoftTwin(base, X, factor).for_dimension(d) for factor in factors]
         if wants_soft or self.kernel is not None:
@@ -276,9 +240,12 @@ class Smoother(FunctionRegressor):
         return getattr(self, "feature_names_in_", None)
 
     def _std(self, X: np.ndarray) -> np.ndarray:
+        if self._solved_by("field"):
+            return self._field._std(X)
         parts = []
-        for i in range(0, len(X), _CHUNK_COLUMNS):
-            chunk = X[i : i + _CHUNK_COLUMNS]
+        step = _FAST_COLUMNS if self._solved_by("fast") else _CHUNK_COLUMNS
+        for i in range(0, len(X), step):
+            chunk = X[i : i + step]
             parts.append(self._posterior(chunk, self.kernel_.diag(chunk), diagonal=True))
         variance = np.maximum(np.concatenate(parts), 0.0)  # rounding may leave -1e-17 at an interpolated point
         std = np.sqrt(variance[:, None] * np.atleast_1d(self._known_prior_variance()))
@@ -295,6 +262,10 @@ class Smoother(FunctionRegressor):
         array (n, n_samples), or (n, k, n_samples) for k outputs
         """
         X = self._check_points(X)
+        if self._solved_by("field"):
+            if prior:
+                raise ValueError("a field has no draws from the prior: use solver='dense' or 'fast', or prior=False.")
+            return self._field.sample(X, n_samples, random_state=random_state)
         rng = check_random_state(random_state)
         variance = np.atleast_1d(self._known_prior_variance())
         require_memory(3 * 8 * len(X) ** 2, f"drawing at {len(X)} points", "draw at fewer points.")
@@ -312,11 +283,13 @@ class Smoother(FunctionRegressor):
 
     @property
     def loo_(self) -> np.ndarray:
-        """Leave-one-out residuals."""
+        """Leave-one-out residuals, approximately for the fast solver."""
         check_is_fitted(self)
+        if self._solved_by("field"):
+            raise ValueError("a field has no leave-one-out residuals: use solver='dense' or 'fast'.")
         if not hasattr(self, "_loo"):
             observed = self._observed
-            merged = self._factor().leave_one_out()[: observed.n_values]
+            merged = self._left_out()[: observed.n_values]
             left_out = self._y - self.function_(self.X_fit_).reshape(self._y.shape)
             kept = observed.groups >= 0
             group = observed.groups[kept]
@@ -341,6 +314,12 @@ class Smoother(FunctionRegressor):
     def _check_parameters(self) -> None:
         if self.metric not in METRICS:
             raise ValueError(f"metric must be one of {', '.join(map(repr, METRICS))}, got {self.metric!r}.")
+        if self.solver not in SOLVERS:
+            raise ValueError(f"solver must be one of {', '.join(map(repr, SOLVERS))}, got {self.solver!r}.")
+        for name, low in (("tol", 0.0), ("max_iter", 1)):
+            value = getattr(self, name)
+            if not (isinstance(value, Real) and low <= float(value) < np.inf and float(value) > 0.0):
+                raise ValueError(f"{name} must be a positive number, got {value!r}.")
         if self.criterion not in CRITERIA:
             raise ValueError(f"criterion must be one of {', '.join(map(repr, CRITERIA))}, got {self.criterion!r}.")
         if isinstance(self.alpha, str) and self.alpha != "auto":
@@ -358,8 +337,8 @@ class Smoother(FunctionRegressor):
             raise ValueError(f"prior_variance must be 'auto' or a positive number, got {variance!r}.")
 
     def _check_observations(self, observed: FunctionalData, space: NullSpace, n_values: int) -> None:
-        points, size, distinct = observed.points, len(observed.targets), observed.n_values
-        dimension = space(points[:1]).shape[1]
+        size, distinct = len(observed.targets), observed.n_values
+        dimension = space(observed.points[:1]).shape[1]
         if size < dimension:
             raise ValueError(
                 f"X has n_samples={size} distinct observations, fewer than the dimension {dimension} of the null "
@@ -371,10 +350,13 @@ class Smoother(FunctionRegressor):
                 f"alpha=0 interpolates, and X has {n_values - distinct} duplicated points: remove them "
                 "(np.unique(X, axis=0)), or use alpha > 0 or 'auto'."
             )
+
+    def _check_memory(self, observed: FunctionalData) -> None:
         # three n x n matrices, and the tensors of derivatives from which the blocks of other functionals are made
         terms = [term for functional in observed.functionals for term in functional.terms]
         tensors = sum(term.width**2 for term in terms if term.derivative or term.matrix is not None)
-        require_memory(3 * 8 * (size**2 + tensors), f"a dense fit of {size} observations", _advice(points.shape[1]))
+        size, d = len(observed.targets), observed.points.shape[1]
+        require_memory(3 * 8 * (size**2 + tensors), f"a dense fit of {size} observations", advice(d))
 
     def _given_alpha(self) -> float | np.ndarray | None:
         """A number, candidates, or None for a search."""
@@ -386,7 +368,7 @@ class Smoother(FunctionRegressor):
     def _restrict(self, P: np.ndarray) -> np.ndarray:
         return P if self._identifiable is None else P @ self._identifiable
 
-    def _attempt(self, kernel: Kernel, observed: FunctionalData, n_values: int) -> _Attempt:
+    def _attempt(self, kernel: Kernel, observed: FunctionalData, n_values: int, solver: str) -> Attempt:
         """The fit of one kernel."""
         soft = isinstance(self.null_space, str) and self.null_space == "soft"
         named = "auto" if soft else with_column_numbers(self.null_space, self._names())
@@ -396,13 +378,19 @@ class Smoother(FunctionRegressor):
         self._check_observations(observed, space, n_values)
         warn = not (isinstance(self.null_space, str) or self.null_space is None)
         combinations = identifiable(space, design(space, observed.functionals), warn)
-        attempt = _Attempt(kernel, space, observed, combinations)
+        attempt = Attempt(kernel, space, observed, combinations)
         if values_only and not isinstance(self.null_space, str):
             learned = space.training_matrix(observed.points, targets)
             attempt.training = None if np.array_equal(learned, space(observed.points)) else learned
         if kernel.is_indefinite:
             attempt.refuse_indefinite()
+        attempt.solver = chosen_solver(self, attempt, solver, self._given_alpha(), values_only)
+        if attempt.solver == "field":
+            return solved_by_field(self, attempt, self._given_alpha())
         places = observed.merged_places() if self._given_alpha() is None and attempt.training is None else None
+        if attempt.solver == "fast":
+            return solved_fast(self, attempt, self._given_alpha(), places)
+        self._check_memory(observed)
         if places is None:
             attempt.system = attempt.reduced_system(observed)
             attempt.solution = solve(attempt.system, self._given_alpha(), self.criterion, self.verbose)
@@ -414,15 +402,32 @@ class Smoother(FunctionRegressor):
         attempt.solution = replace(solution, path=path, variance=chosen.variance, left_out=chosen.left_out)
         return attempt
 
-    def _adopt(self, attempt: _Attempt) -> None:
+    def _adopt_field(self, attempt: Attempt) -> None:
+        """Keep a field; alpha is in units of the kernel."""
+        field, factor = attempt.field, attempt.field_factor
+        assert field is not None
+        self._field, self.function_ = field, field.function_
+        self.alpha_, self.alpha_path_ = factor * float(field.alpha_), dict(field.alpha_path_)
+        self.edf_ = np.nan
+        if len(self.alpha_path_["alpha"]):
+            self.alpha_path_["alpha"] = factor * self.alpha_path_["alpha"]
+            nearest = np.argmin(np.abs(self.alpha_path_["alpha"] - self.alpha_))
+            self.edf_ = float(self.alpha_path_["edf"][nearest]) if "edf" in self.alpha_path_ else np.nan
+        self.noise_variance_ = field.noise_variance_
+        self.prior_variance_ = self.noise_variance_ / self.alpha_
+        self._cached_factor, self._cached_large = None, None
+
+    def _adopt(self, attempt: Attempt) -> None:
         """Keep a fit."""
+        self.solver_ = attempt.solver
         self.kernel_, self.null_space_, self._observed = attempt.kernel, attempt.null_space, attempt.observed
-        self._identifiable, system, solution = attempt.combinations, attempt.system, attempt.solution
-        self._training = attempt.training
-        assert system is not None and solution is not None
+        self._identifiable, self._training = attempt.combinations, attempt.training
         self.null_space_used_ = "soft" if isinstance(self.kernel_, SoftTwin) else "free"
-        dual, null = system.coefficients(solution.g)
-        null = null if self._identifiable is None else self._identifiable @ null
+        if attempt.field is not None:
+            return self._adopt_field(attempt)
+        solution = attempt.solution
+        assert solution is not None
+        dual, null = attempt.coefficients()
         self.dual_coef_, self.null_coef_ = (dual[:, 0], null[:, 0]) if self._single else (dual, null)
         self.function_ = self._expansion()
         self.alpha_, self.alpha_path_, self.edf_ = solution.alpha, solution.path, solution.edf
@@ -430,10 +435,12 @@ class Smoother(FunctionRegressor):
         self.prior_variance_ = float(variance[0]) if self._single else variance
         self.noise_variance_ = self.alpha_ * self.prior_variance_
         self._cached_factor = solution.factor
+        self._cached_large = None if attempt.large is None else attempt.large.system
         if isinstance(self.alpha, str):
             self._warn_if_interpolating(attempt)
+        return None
 
-    def _warn_if_interpolating(self, attempt: _Attempt) -> None:
+    def _warn_if_interpolating(self, attempt: Attempt) -> None:
         """Warn where a chosen alpha nearly interpolates data that the others do not predict."""
         observed, n = self._observed, len(self._observed.targets)
         if n <= _ENOUGH + self.null_coef_.shape[0] or self.edf_ < _NEARLY * n or self._y.shape[1] > 1:
@@ -449,7 +456,7 @@ class Smoother(FunctionRegressor):
             )
 
     def _left_out_square(self) -> float:
-        residual = self._factor().leave_one_out()[:, 0]
+        residual = self._left_out()[:, 0]
         return float(np.average(residual**2, weights=self._observed.weights))
 
     def _known_prior_variance(self) -> float | np.ndarray:
@@ -460,20 +467,42 @@ class Smoother(FunctionRegressor):
             )
         return self.prior_variance_
 
+    def _solved_by(self, solver: str) -> bool:
+        return getattr(self, "solver_", "dense") == solver  # files of older versions do not say
+
+    def _left_out(self) -> np.ndarray:
+        """Leave-one-out residuals of the merged observations (n, k)."""
+        if not self._solved_by("fast"):
+            return self._factor().leave_one_out()
+        return self._large().left_out(self.dual_coef_.reshape(len(self.dual_coef_), -1), self.alpha_)
+
+    def _large(self) -> IterativeSystem:
+        """The equations of the fast solver."""
+        system: IterativeSystem | None = getattr(self, "_cached_large", None)
+        if system is None:
+            attempt = Attempt(self.kernel_, self.null_space_, self._observed, self._identifiable)
+            P = attempt.null_matrix(self._observed)
+            self._cached_large = system = large_system(self.kernel_, self._observed, P, float(self.tol))
+        return system
+
     def _factor(self) -> Factor:
         factor: Factor | None = getattr(self, "_cached_factor", None)
         if factor is None:
             with threads.suited_to(len(self._observed.targets)):
-                attempt = _Attempt(self.kernel_, self.null_space_, self._observed, self._identifiable)
+                attempt = Attempt(self.kernel_, self.null_space_, self._observed, self._identifiable)
                 attempt.training = self._training
                 self._cached_factor = factor = Factor(attempt.reduced_system(self._observed), self.alpha_)
         return factor
 
     def _posterior(self, X, prior, diagonal: bool) -> np.ndarray:
         null = self._restrict(self.null_space_(X))
-        return self._factor().posterior_covariance(
-            cross(self.kernel_, self._observed.functionals, X), null, prior, diagonal
-        )
+        mixed = cross(self.kernel_, self._observed.functionals, X)
+        if not self._solved_by("fast"):
+            return self._factor().posterior_covariance(mixed, null, prior, diagonal)
+        with threads.one_thread():
+            return self._large().posterior_covariance(
+                mixed, null, prior, self.alpha_, tol=float(self.tol), max_iter=int(self.max_iter)
+            )
 
     def _prior_covariance(self, X) -> np.ndarray:
         """The kernel's semi-definite twin that vanishes at unisolvent points of the training data."""
@@ -488,19 +517,26 @@ class Smoother(FunctionRegressor):
     def _fitted(self) -> dict[str, Any]:
         fitted = super()._fitted()
         del fitted["function_"]  # made of the rest
+        if self._solved_by("field"):
+            fitted["field"] = {"parameters": self._field._parameters(), "fitted": self._field._fitted()}
         return fitted | {"observed": self._observed.content()}
 
     def _restore(self, fitted: dict[str, Any]) -> None:
-        self._observed = FunctionalData.from_content(fitted.pop("observed"))
+        self._observed, field = FunctionalData.from_content(fitted.pop("observed")), fitted.pop("field", None)
         super()._restore(fitted)
-        self.function_ = self._expansion()
+        if field is None:
+            self.function_ = self._expansion()
+            return
+        self._field = FieldSmoother(**field["parameters"])
+        self._field._restore(field["fitted"])
+        self.function_ = self._field.function_
 
     def _expansion(self) -> Expansion:
         functionals = self._observed.functionals
         return Expansion(self.kernel_, functionals, self.dual_coef_, self.null_space_, self.null_coef_)
 
     def __getstate__(self):
-        return {**super().__getstate__(), "_cached_factor": None}
+        return {**super().__getstate__(), "_cached_factor": None, "_cached_large": None}
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

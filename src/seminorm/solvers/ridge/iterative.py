@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import qr, solve_triangular
@@ -16,12 +17,18 @@ from tqdm import tqdm
 
 from ..linear.conjugate_gradients import ColumnArithmetic, conjugate_gradients
 from ..linear.contrasts import Contrasts, Neighborhoods
+from .system import quotient
 
 _RESTARTS = 8
 _PROGRESS = 0.5  # the share of its residual that a restart must not keep
 _SPREAD = 200
 Enough = Callable[[np.ndarray], bool]
 _NEIGHBORS = {1: 20, 2: 36, 3: 64}
+
+
+def neighbors_in(dimension: int) -> int:
+    """How many neighbours a contrast has."""
+    return _NEIGHBORS[dimension]
 
 
 @dataclass(frozen=True)
@@ -44,7 +51,7 @@ class _State:
 
 
 class IterativeSystem:
-    """The problem for ``product``, a (n, k) -> Phi a, and ``kernel``, the same kernel as a function of squared distances.
+    """The problem for ``product``, a (n, k) -> Phi a, and ``kernel``, Phi as a function of squared distances.
 
     Points are (n, d) with d up to 3, P (n, r) has full column rank, and weights are (n,). ``accuracy`` is that of the
     products, relative to a sum of absolute values.
@@ -57,13 +64,12 @@ class IterativeSystem:
         points: np.ndarray,
         P: np.ndarray,
         weights: np.ndarray,
-        n_neighbors: int | None = None,
+        n_neighbors: int,
         accuracy: float = 1e-13,
     ):
         self.product, self.kernel, self.weights = product, kernel, weights
         self.size, self.rank = P.shape
-        count = _NEIGHBORS[points.shape[1]] if n_neighbors is None else n_neighbors
-        self.neighborhoods = Neighborhoods(points, P, count)
+        self.neighborhoods = Neighborhoods(points, P, n_neighbors)
         self.Q, self.R = qr(P, mode="economic", check_finite=False) if self.rank else (P, np.zeros((0, 0)))
         self._drowned = accuracy * np.sqrt(self.size) * _typical_size(kernel, self.neighborhoods.points)
         self._contrasts: tuple[float, Contrasts] | None = None
@@ -76,8 +82,71 @@ class IterativeSystem:
         """
         if self._contrasts is None or self._contrasts[0] != alpha:
             self._contrasts = None  # makes room first
-            self._contrasts = alpha, self.neighborhoods.contrasts(self.kernel, alpha / self.weights + self._drowned)
+            self._contrasts = alpha, self.some_contrasts(alpha, np.arange(self.size))
         return self._contrasts[1]
+
+    def some_contrasts(self, alpha: float, rows: np.ndarray) -> Contrasts:
+        """Those of some points, by their places in the order from coarse to fine."""
+        return self.neighborhoods.contrasts(self.kernel, alpha / self.weights + self._drowned, rows)
+
+    def sampled_rows(self, always: int, sampled: int) -> tuple[np.ndarray, np.ndarray]:
+        """The first places in the order, and a sample of the others, with how many each of them stands for."""
+        first, others = np.arange(min(always, self.size)), np.arange(min(always, self.size), self.size)
+        chosen = np.sort(np.random.default_rng(0).permutation(others)[:sampled])
+        shares = np.full(len(chosen), len(others) / max(len(chosen), 1))
+        return np.concatenate([first, chosen]), np.concatenate([np.ones(len(first)), shares])
+
+    def left_out(self, dual: np.ndarray, alpha: float) -> np.ndarray:
+        """y_i - f(x_i), approximately, with f fitted without point i: a_i over the diagonal of the inverse, for which
+        that of the contrasts stands."""
+        return quotient(dual, self.contrasts(alpha).diagonal()[:, None])
+
+    def posterior_covariance(
+        self, cross: np.ndarray, null: np.ndarray, prior: np.ndarray, alpha: float, *, tol: float, max_iter: int
+    ) -> np.ndarray:
+        """Covariance of f at new points, in units of the prior variance, as Factor.posterior_covariance has it.
+
+        ``cross`` (n, m) and ``null`` (m, r) belong to the new points; ``prior`` is their kernel matrix or its diagonal.
+        """
+        weights = np.zeros(cross.shape)
+        if self.rank:
+            weights = self.Q @ solve_triangular(self.R, null.T, trans="T")
+        right = cross - self._apply(weights, (alpha / self.weights)[:, None])
+        found = self.solve(right, alpha, tol=tol, max_iter=max_iter)
+        if prior.ndim == 1:
+            return prior - np.einsum("ij,ij->j", cross, weights + found.dual) - np.einsum("ij,ji->i", null, found.null)
+        covariance = prior - cross.T @ (weights + found.dual) - null @ found.null
+        return 0.5 * (covariance + covariance.T)
+
+    def trace(self) -> float:
+        """The trace of W^1/2 Phi W^1/2 on the complement of W^1/2 P."""
+        root = np.sqrt(self.weights)[:, None]
+        total = float(self.weights.sum() * self.kernel(np.zeros(1))[0])
+        if not self.rank:
+            return total
+        basis = root * qr(root * self.Q, mode="economic", check_finite=False)[0]
+        return total - float(np.einsum("ij,ij->", basis, self.product(basis)))
+
+    def log_determinant(self, alpha: float) -> float:
+        """Approximately that of W^1/2 Phi W^1/2 + alpha on the complement of W^1/2 P, from the local contrasts."""
+        scales = self.contrasts(alpha).scales
+        return float(-2.0 * np.log(scales[scales > 0]).sum()) + self._log_volume
+
+    @cached_property
+    def _log_volume(self) -> float:
+        """What turns determinants of contrasts with the entry 1 at their own points into those of an orthonormal basis.
+
+        With P_1 (r, r) the null space at the first points and W_2 the weights of the others, E = [-P_2 P_1^-1, 1] has
+        log det(E W^-1 E') = -log det W_2 + log det(1 + W_1^-1/2 (P_2 P_1^-1)' W_2 (P_2 P_1^-1) W_1^-1/2).
+        """
+        order, r = self.neighborhoods.order, self.rank
+        weights = self.weights[order]
+        volume = -np.log(weights[r:]).sum()
+        if r:
+            null = self.neighborhoods.null
+            lagrange = np.linalg.solve(null[:r].T, null[r:].T).T / np.sqrt(weights[:r])
+            volume += np.linalg.slogdet(np.eye(r) + lagrange.T @ (weights[r:, None] * lagrange))[1]
+        return float(-volume)
 
     def project(self, values: np.ndarray) -> np.ndarray:
         """What is left of values (n, k) beside the null space."""
