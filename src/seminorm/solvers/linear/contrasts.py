@@ -25,7 +25,7 @@ _REMOTE = 1e3
 _FIRST = 512  # points among which those that determine the null space are looked for
 
 
-class Neighborhoods:
+class EarlierNeighbors:
     """Points (n, d) from coarse to fine, each with its nearest earlier points; P (n, r) is the null space there."""
 
     def __init__(self, points: np.ndarray, P: np.ndarray, n_neighbors: int):
@@ -38,7 +38,7 @@ class Neighborhoods:
 
     def contrasts(
         self, kernel: Callable[[np.ndarray], np.ndarray], noise: np.ndarray, rows: np.ndarray | None = None
-    ) -> Contrasts:
+    ) -> LocalContrasts:
         """The contrasts for a kernel, a function of squared distances, plus independent noise of variances (n,).
 
         ``rows`` are places in the order, all if left out.
@@ -53,8 +53,8 @@ class Neighborhoods:
             wider = self._with_first(rows[lost])
             more = np.empty((len(lost), wider.shape[1] + 1))
             self._fill(kernel, noise, rows[lost], wider, more)
-            return Contrasts(self.order, rows, neighbors, values, (lost, wider, more))
-        return Contrasts(self.order, rows, neighbors, values)
+            return LocalContrasts(self.order, rows, neighbors, values, (lost, wider, more))
+        return LocalContrasts(self.order, rows, neighbors, values)
 
     def _fill(self, kernel, noise, rows, neighbors, values) -> np.ndarray:
         """Write the contrasts of some points; returns which of them have none."""
@@ -86,7 +86,7 @@ class Neighborhoods:
         return wider
 
 
-class Contrasts:
+class LocalContrasts:
     """The matrix C; calling it multiplies by C'C, an approximate inverse on the complement of the null space."""
 
     def __init__(
@@ -116,7 +116,7 @@ class Contrasts:
 
 
 def _sparse_rows(order, rows, which, neighbors, values) -> sparse.csr_array:
-    """Contrasts as rows of a sparse matrix whose columns are the points in their own order."""
+    """LocalContrasts as rows of a sparse matrix whose columns are the points in their own order."""
     index = order.astype(np.int32)
     columns = np.concatenate([index[neighbors], index[rows[which]][:, None]], axis=1).ravel()
     width = values.shape[1]

@@ -16,7 +16,7 @@ from scipy.spatial.distance import cdist
 from tqdm import tqdm
 
 from ..linear.conjugate_gradients import ColumnArithmetic, conjugate_gradients
-from ..linear.contrasts import Contrasts, Neighborhoods
+from ..linear.contrasts import EarlierNeighbors, LocalContrasts
 from .system import quotient
 
 _RESTARTS = 8
@@ -43,7 +43,7 @@ class IterativeSolution:
 
 
 @dataclass(frozen=True)
-class _State:
+class _Iterate:
     dual: np.ndarray
     values: np.ndarray  #: (Phi + alpha W^-1) a
     remainder: np.ndarray  #: what is missing of y beside the null space
@@ -69,12 +69,12 @@ class IterativeSystem:
     ):
         self.product, self.kernel, self.weights = product, kernel, weights
         self.size, self.rank = P.shape
-        self.neighborhoods = Neighborhoods(points, P, n_neighbors)
+        self.neighborhoods = EarlierNeighbors(points, P, n_neighbors)
         self.Q, self.R = qr(P, mode="economic", check_finite=False) if self.rank else (P, np.zeros((0, 0)))
         self._drowned = accuracy * np.sqrt(self.size) * _typical_size(kernel, self.neighborhoods.points)
-        self._contrasts: tuple[float, Contrasts] | None = None
+        self._contrasts: tuple[float, LocalContrasts] | None = None
 
-    def contrasts(self, alpha: float) -> Contrasts:
+    def contrasts(self, alpha: float) -> LocalContrasts:
         """The local contrasts for one alpha; the last ones are kept.
 
         Variances that drown in the errors of the products are kept above them: what the iteration cannot see there it
@@ -85,7 +85,7 @@ class IterativeSystem:
             self._contrasts = alpha, self.some_contrasts(alpha, np.arange(self.size))
         return self._contrasts[1]
 
-    def some_contrasts(self, alpha: float, rows: np.ndarray) -> Contrasts:
+    def some_contrasts(self, alpha: float, rows: np.ndarray) -> LocalContrasts:
         """Those of some points, by their places in the order from coarse to fine."""
         return self.neighborhoods.contrasts(self.kernel, alpha / self.weights + self._drowned, rows)
 
@@ -199,10 +199,10 @@ class IterativeSystem:
             enough=enough,
         ).n_iter
 
-    def _state(self, dual: np.ndarray, y: np.ndarray, noise: np.ndarray, size: np.ndarray) -> _State:
+    def _state(self, dual: np.ndarray, y: np.ndarray, noise: np.ndarray, size: np.ndarray) -> _Iterate:
         values = self._apply(dual, noise) if dual.any() else np.zeros(y.shape)
         remainder = self.project(y - values)
-        return _State(dual, values, remainder, _largest_quotient(np.linalg.norm(remainder, axis=0), size))
+        return _Iterate(dual, values, remainder, _largest_quotient(np.linalg.norm(remainder, axis=0), size))
 
     def _apply(self, dual: np.ndarray, noise: np.ndarray) -> np.ndarray:
         return self.product(dual) + noise * dual
