@@ -1,7 +1,7 @@
 // Fast summation: pairs of boxes, direct sums, series, translations.
-#include <algorithm>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
+#include <algorithm>
 
 #include <vector>
 
@@ -34,8 +34,8 @@ Profile profile_of(Numbers numbers, Rows table, i64 first) {
     need(length(numbers) == kNumbers, "a profile has " + std::to_string(kNumbers) + " numbers");
     const double* from = numbers.data();
     need(from[0] >= 0 && from[0] < double(kForms), "unknown form of a profile");
-    Profile profile{static_cast<Form>(from[0]), i64(from[2]),     i64(from[3]), from[1], {}, table.data(), first,
-                    length(table, 1)};
+    Profile profile{
+        static_cast<Form>(from[0]), i64(from[2]), i64(from[3]), from[1], {}, table.data(), first, length(table, 1)};
     std::copy(from + 4, from + kNumbers, profile.c);
     if (profile.form == kTable) {
         need(length(table) == kTableTerms && length(table, 1) > 0, "table must have 8 rows");
@@ -47,7 +47,8 @@ Profile profile_of(Numbers numbers, Rows table, i64 first) {
 void read_profile(Numbers numbers, Rows table, i64 first, Numbers squares, Out<double, 1> values) {
     need(length(values) == length(squares), "values must have as many entries as squares");
     const ProfileValues a{profile_of(numbers, table, first), squares.data(), values.data()};
-    run(length(squares), kNumbersAtOnce, [&](i64 begin, i64 end) { summation_kernels_here().read_profile(a, begin, end); });
+    run(length(squares), kNumbersAtOnce,
+        [&](i64 begin, i64 end) { summation_kernels_here().read_profile(a, begin, end); });
 }
 
 void sum_near(Rows targets, Spans spans, In<i64, 1> range_from, Spans ranges, Rows sources, Blocks coefficients,
@@ -55,7 +56,8 @@ void sum_near(Rows targets, Spans spans, In<i64, 1> range_from, Spans ranges, Ro
     const i64 m = length(out), n = length(sources);
     need(length(targets) == 3 && length(targets, 1) >= m + 8, "targets must be (3, number of targets + 8 or more)");
     need(length(sources, 1) == 3, "sources must have three columns");
-    need(length(coefficients) == n && length(coefficients, 1) == length(out, 1), "coefficients must fit sources and out");
+    need(length(coefficients) == n && length(coefficients, 1) == length(out, 1),
+         "coefficients must fit sources and out");
     const i64 source_parts = length(coefficients, 2), target_parts = length(out, 2);
     need((source_parts == 1 || source_parts == 3) && (target_parts == 1 || target_parts == 3),
          "coefficients and out must have one component, or three for gradients");
@@ -63,9 +65,18 @@ void sum_near(Rows targets, Spans spans, In<i64, 1> range_from, Spans ranges, Ro
     need_spans(spans, m, "spans");
     need_spans(ranges, n, "ranges");
     need_starts(range_from, length(spans), length(ranges), "range_from");
-    NearSums a{targets.data(),      length(targets, 1),   spans.data(),         range_from.data(), ranges.data(),
-               sources.data(),      coefficients.data(),  length(out, 1),       source_parts,      target_parts,
-               {},                  out.data()};
+    NearSums a{targets.data(),
+               length(targets, 1),
+               spans.data(),
+               range_from.data(),
+               ranges.data(),
+               sources.data(),
+               coefficients.data(),
+               length(out, 1),
+               source_parts,
+               target_parts,
+               {},
+               out.data()};
     for (size_t k = 0; k < std::min<size_t>(3, profiles.size()); ++k)
         a.profiles[k] = profile_of(std::get<0>(profiles[k]), std::get<1>(profiles[k]), std::get<2>(profiles[k]));
     run(length(spans), kLeaves, [&](i64 begin, i64 end) { summation_kernels_here().sum_near(a, begin, end); });
@@ -120,8 +131,8 @@ void translate(Blocks in, Blocks matrices, In<i64, 1> chunk_from, In<i32, 1> mat
     need_range(from, 0, length(in), "from");
     need_range(to, 0, length(out), "to");
     need_starts(chunk_from, length(chunk_from) - 1, pairs, "chunk_from");
-    const Translations a{in.data(),         out.data(),        matrices.data(), length(in, 2), length(out, 2),
-                         length(in, 1),     chunk_from.data(), matrix.data(),   from.data(),   to.data()};
+    const Translations a{in.data(),     out.data(),        matrices.data(), length(in, 2), length(out, 2),
+                         length(in, 1), chunk_from.data(), matrix.data(),   from.data(),   to.data()};
     run(length(chunk_from) - 1, 1, [&](i64 begin, i64 end) { summation_kernels_here().translate(a, begin, end); });
 }
 
@@ -146,9 +157,20 @@ nb::tuple find_pairs(In<i64, 1> level_from, In<i32, 2> coords, In<i32, 1> parent
         need(status_from.data()[k + 1] - status_from.data()[k] == power(sizes.data()[k], 3), "status must fit sizes");
     need_range(parents, -1, boxes, "parents");
     need_range(children, -1, boxes, "children");
-    const BoxTree tree{levels,          boxes,           level_from.data(),   coords.data(),       parents.data(),
-                       children.data(), source_spans.data(), target_spans.data(), centers.data(), halves.data(),
-                       status.data(),   status_from.data(),  sizes.data(),        reach};
+    const BoxTree tree{levels,
+                       boxes,
+                       level_from.data(),
+                       coords.data(),
+                       parents.data(),
+                       children.data(),
+                       source_spans.data(),
+                       target_spans.data(),
+                       centers.data(),
+                       halves.data(),
+                       status.data(),
+                       status_from.data(),
+                       sizes.data(),
+                       reach};
     BoxPairs pairs;
     PairFinder finder(tree, rows, pairs);
     for (i64 level = 0; level < levels; ++level) run(1, 1, [&](i64, i64) { finder.level(level); });

@@ -20,8 +20,8 @@ struct Profile {
     i64 first, cells;
 };
 
-// Targets (3, stride), a coordinate after the other; leaf t has the targets spans[t][0] .. spans[t][1] - 1 and meets the
-// sources of the ranges range_from[t] .. range_from[t + 1] - 1. Loads reach up to a vector beyond the last target.
+// Targets (3, stride), a coordinate after the other; leaf t has the targets spans[t][0] .. spans[t][1] - 1 and meets
+// the sources of the ranges range_from[t] .. range_from[t + 1] - 1. Loads reach up to a vector beyond the last target.
 // Parts: 1 for values, 3 for gradients; coefficients (n, columns, source_parts), out (m, columns, target_parts).
 struct NearSums {
     const double* targets;

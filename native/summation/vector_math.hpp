@@ -29,9 +29,9 @@ SEMINORM_INLINE Side logarithm(Side x) {
     const Reals e = (Reals)(exponent | 0x4330000000000000ull) - (magic + 1023.0);
     const Reals f = m - 1.0, s = f / (2.0 + f), z = s * s, w = z * z;
     const Reals even = w * (3.999999999940941908e-01 + w * (2.222219843214978396e-01 + w * 1.531383769920937332e-01));
-    const Reals odd = z * (6.666666666666735130e-01 +
-                           w * (2.857142874366239149e-01 +
-                                w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01)));
+    const Reals odd =
+        z * (6.666666666666735130e-01 +
+             w * (2.857142874366239149e-01 + w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01)));
     const Reals square = 0.5 * f * f;
     return {e * high - ((square - (s * (square + (even + odd)) + e * low)) - f)};
 }

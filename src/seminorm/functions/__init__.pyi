@@ -6,3 +6,4 @@ from .matrices import cross as cross
 from .matrices import design as design
 from .matrices import gram as gram
 from .protocol import Function as Function
+from .summation import FastSum as FastSum

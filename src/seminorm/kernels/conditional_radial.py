@@ -107,27 +107,27 @@ class Polyharmonic(Radial):
         return self if self.dimension == dimension else Polyharmonic(self.order, dimension)
 
     def _h(self, s, k):
-        m, d, factor = self.order, self.dimension, self._factor()
+        m, d, factor = self._constants()
         if d % 2:
             return factor * falling_power(m - d / 2, k) * safe_power(s, m - d / 2 - k)
         return _log_power(s, m - d // 2, 0.5 * factor, k)
 
     def _form(self, k):
-        m, d, factor = self.order, self.dimension, self._factor()
+        m, d, factor = self._constants()
         if d % 2:
             return half_power(factor * falling_power(m - d / 2, k), 2 * m - d - 2 * k)
         return log_power(*_log_terms(m - d // 2, 0.5 * factor, k))
 
-    def _factor(self) -> float:
-        """That of r^(2m - d), or of r^(2m - d) log r for even d."""
+    def _constants(self) -> tuple[int, int, float]:
+        """m, d, and the factor of r^(2m - d), or of r^(2m - d) log r for even d."""
         if self.dimension is None:
             raise ValueError("the profile of Polyharmonic depends on the dimension: use kernel.for_dimension(d).")
         m, d = self.order, self.dimension
         common = math.pi ** (d / 2) * math.factorial(m - 1)
         if d % 2:
-            return math.gamma(d / 2 - m) / (4.0**m * common)
+            return m, d, math.gamma(d / 2 - m) / (4.0**m * common)
         sign = (-1) ** (m - (d - 2) // 2)
-        return sign / (2.0 ** (2 * m - 1) * common * math.factorial(m - d // 2))
+        return m, d, sign / (2.0 ** (2 * m - 1) * common * math.factorial(m - d // 2))
 
 
 class Multiquadric(WithScale):

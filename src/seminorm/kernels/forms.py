@@ -100,21 +100,26 @@ def table(profile: Callable[[np.ndarray], np.ndarray], largest: float, knots: np
     unit = float(knots[-1]) ** -2 if len(knots) else 1.0
     high = int(np.ceil(np.log2(max(largest * unit, 1e-200)))) + 1
     low = high - _OCTAVES
-    rng = np.random.default_rng(0)
-    samples = 2.0 ** rng.uniform(low + 1, high - 1, _SAMPLES) / unit
-    samples = np.concatenate([samples, largest * rng.random(_SAMPLES)])
+    samples = _samples(largest, 2.0 ** (low + 1) / unit, knots)
     with np.errstate(over="ignore", under="ignore"):
         exact = profile(samples)
         if not np.isfinite(exact).all():
             return None
+        nearby = np.max([np.abs(profile(samples * factor)) for factor in (0.5, 1.0, 2.0)], axis=0)
         for refinement in _REFINEMENTS:
             form = _table(profile, unit, low, high, refinement)
-            if np.abs(form(samples) - exact).max(where=exact != 0, initial=0) == 0:
-                return form
-            nearby = np.maximum(np.abs(exact), np.maximum(*(np.abs(profile(samples * f)) for f in (0.5, 2.0))))
-            if (np.abs(form(samples) - exact) <= _ROUNDING * nearby + 1e-300).all():
+            if (np.abs(form(samples) - exact) <= _ROUNDING * nearby + np.finfo(float).tiny).all():
                 return form
     return None
+
+
+def _samples(largest: float, least: float, knots: np.ndarray) -> np.ndarray:
+    """Squared distances of all sizes, evenly spread ones, and some on either side of each knot."""
+    rng = np.random.default_rng(0)
+    sizes = least * (largest / least) ** rng.random(_SAMPLES)
+    steps = 2.0 ** -np.linspace(2.0, 20.0, 100)
+    beside = np.outer(np.square(knots), 1.0 + np.concatenate([steps, -steps])).reshape(-1)
+    return np.concatenate([sizes, largest * rng.random(_SAMPLES), beside[beside <= largest]])
 
 
 def _table(profile, unit: float, low: int, high: int, refinement: int) -> Form:

@@ -30,6 +30,14 @@ class RadialPart(NamedTuple):
         form = self.closed_form(derivative)
         return form if form is not None else table(lambda s: self.profile(s, derivative), largest, self.knots)
 
+    def has(self, derivative: int) -> bool:
+        """Whether the derivative of the profile is known."""
+        try:
+            self.profile(np.ones(1), derivative)
+        except NotImplementedError:
+            return False
+        return True
+
 
 def radial_part(kernel: Kernel, dimension: int) -> RadialPart | None:
     """The kernel as a radial one after a linear map, or None if it is not."""

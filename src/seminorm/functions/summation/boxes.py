@@ -37,7 +37,7 @@ class Boxes(NamedTuple):
     @property
     def leaves(self) -> np.ndarray:
         """Which boxes have no children."""
-        return (self.children < 0).all(axis=1)
+        return np.asarray((self.children < 0).all(axis=1))
 
     def of_level(self, level: int) -> slice:
         """The boxes of a level."""
@@ -113,7 +113,9 @@ def subdivide(points: SortedPoints, worth: Callable[[int, float], float]) -> Box
     whole[:, :d] = coords
     level_from = np.concatenate([[0], np.cumsum([len(part[0]) for part in parts])])
     spans = [np.ascontiguousarray(span, np.int64) for span in both_spans]
-    return Boxes(width, level_from, whole, parents.astype(np.int32), children, octant, *spans, centers, halves)
+    return Boxes(
+        width, level_from, whole, parents.astype(np.int32), children, octant, spans[0], spans[1], centers, halves
+    )
 
 
 def _pairs(points: SortedPoints, coords: np.ndarray, spans: list[np.ndarray], level: int, per_box: float) -> np.ndarray:

@@ -36,7 +36,7 @@ def rows(points: np.ndarray, degree: int, axis: int | None = None) -> np.ndarray
         if k == axis:
             slope = np.zeros((degree + 1, degree + 1))
             for j in range(1, degree + 1):
-                slope[:j, j] = chebyshev.chebder(np.eye(degree + 1)[j])
+                slope[:j, j] = chebyshev.chebder(np.eye(j + 1)[j])
             values = values @ slope
         result *= values[:, powers[:, k]]
     return result

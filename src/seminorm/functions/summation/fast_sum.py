@@ -7,21 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..._base.warnings import warn_user
 from ...kernels.base import Kernel
-from ...kernels.radial_parts import RadialPart, radial_part
-from .boxes import SortedPoints
-from .direct import direct_sum, magnitude, native_sum
-from .levels import Request
-from .plan import Plan
+from .far_sum import FarSum
+from .space import space_of, sum_by_matrix
 
-_SAMPLES = 128  # targets where the error is measured
-_SAFETY = 2.0  # the largest error over all targets in terms of the largest over the samples
-_ROUNDS = 6
-_FEW_PAIRS = 2_000_000  # up to which all pairs are summed directly
+_FEW_PAIRS = {1: 2e7, 2: 5e7, 3: 4e8}  # up to which all pairs are summed directly
 _LEAST_TOLERANCE = 1e-14
 _COLUMNS = 8  # at a time
-_MEAN = {1: 1.0, 2: 2.5, 3: 5.0}  # errors of single sources in terms of their effect on a sum, roughly
 
 
 class FastSum:
@@ -41,6 +33,7 @@ class FastSum:
     tolerance : float
         The largest error at the targets, relative to the largest magnitude of f there; for each column of coefficients
         by itself. Every sum is compared with direct sums at some targets, and made again with more terms if it fails.
+        0: all pairs are summed.
     derivative : {0, 1}
         1: gradients of f at the targets.
     center_derivative : {0, 1}
@@ -86,13 +79,21 @@ class FastSum:
             raise ValueError(
                 f"targets must have {self.centers.shape[1]} columns as centers have, got shape {self.targets.shape}."
             )
-        if not (isinstance(tolerance, (int, float)) and _LEAST_TOLERANCE <= tolerance < 1):
-            raise ValueError(f"tolerance must lie between {_LEAST_TOLERANCE:g}, rounding, and 1, got {tolerance!r}.")
+        if not (isinstance(tolerance, (int, float)) and (tolerance == 0 or _LEAST_TOLERANCE <= tolerance < 1)):
+            raise ValueError(
+                f"tolerance must lie between {_LEAST_TOLERANCE:g}, rounding, and 1, or be 0 for sums over all pairs, "
+                f"got {tolerance!r}."
+            )
         if derivative not in (0, 1) or center_derivative not in (0, 1):
             raise ValueError(f"derivative and center_derivative must be 0 or 1, got {derivative}, {center_derivative}.")
         self.error_ = 0.0
-        self._plan: Plan | None = None
-        self._prepare()
+        self._space = space_of(kernel, self.centers, self.targets, derivative, center_derivative)
+        self._far: FarSum | None = None
+        if self._space is not None:
+            self._refuse_singular()
+            many = len(self.centers) * len(self.targets) > _FEW_PAIRS[self._space.dimension]
+            if tolerance > 0 and many and self._space.size > 0:
+                self._far = FarSum(self._space, tolerance)
 
     def __repr__(self) -> str:
         sizes = f"{len(self.centers)} centers at {len(self.targets)} targets"
@@ -126,116 +127,28 @@ class FastSum:
     @property
     def method_(self) -> str:
         """How the sums are made."""
-        return "direct" if self._points is None else "fast"
+        return "direct" if self._far is None else "fast"
 
-    def _prepare(self) -> None:
-        n, m, d = len(self.centers), len(self.targets), self.centers.shape[1]
-        self._part = _fitting_part(self.kernel, d, self.derivative + self.center_derivative)
-        self._points: SortedPoints | None = None
-        if self._part is None:
+    def _refuse_singular(self) -> None:
+        """Let the kernel say that its derivatives do not exist, if a target lies on a centre."""
+        x, y = self.derivative, self.center_derivative
+        if self._space is None or x + y <= self.kernel.for_dimension(self.centers.shape[1]).differentiability:
             return
-        both = [points @ self._part.matrix for points in (self.centers, self.targets)]
-        low, high = (extreme([extreme(p, axis=0) for p in both], axis=0) for extreme in (np.min, np.max))
-        middle = 0.5 * (low + high)
-        self._size = float(np.linalg.norm(high - low))
-        forms = [self._part.form(k, max(self._size**2, 1e-300)) for k in range(self._orders + 1)]
-        if any(form is None for form in forms):
-            self._part = None
-            return
-        self._forms = forms
-        self._sources, self._places = (_in_space(points - middle) for points in both)
-        if n * m <= _FEW_PAIRS or self._size == 0.0:
-            return
-        self._points = SortedPoints(both[0] - middle, both[1] - middle)
-        self._sorted = [
-            np.ascontiguousarray(points[order])
-            for points, order in zip((self._sources, self._places), self._points.orders, strict=True)
-        ]
+        met = self._space.coincident()
+        if met is not None:
+            self.kernel.derivative(self.targets[met[0], None], self.centers[met[1], None], x=x, y=y)
 
-    @property
-    def _orders(self) -> int:
-        return self.derivative + self.center_derivative
-
-    def _sum(self, coefficients: np.ndarray, background: np.ndarray) -> np.ndarray:
-        """For coefficients (n, d^c, k): (m, d^t, k)."""
-        if self._part is None:
-            return background + direct_sum(
-                self.kernel, self.targets, self.centers, coefficients, self.derivative, self.center_derivative
-            )
-        numbers = _to_space(coefficients, self._part.matrix, self.center_derivative)
-        if self._points is None:
-            return background + self._from_space(self._directly(np.arange(len(self.targets)), numbers))
-        chosen = np.sort(np.random.default_rng(0).permutation(len(self.targets))[:_SAMPLES])
-        exact = self._directly(chosen, numbers)
-        return self._to_tolerance(numbers, background, chosen, exact)
-
-    def _to_tolerance(self, numbers, background, chosen, exact) -> np.ndarray:
-        size = np.sqrt(np.square(numbers).sum(axis=(0, 2)))  # of the coefficients of each column
-        whole = background[chosen] + self._from_space(exact)
-        largest = np.abs(whole).max(axis=(0, 1))
-        used = size > 0
-        if not used.any():
-            return background.copy()
-        if self._plan is None:
-            scale = magnitude(self._part.profile, np.geomspace(1e-3, 1.0, 200) * self._size, self._orders).max()
-            typical = np.min(np.where(largest > 0, largest, np.inf)[used] / size[used])
-            self._make_plan(_MEAN[self._part.matrix.shape[1]] * self.tolerance * min(scale, typical))
-        for _ in range(_ROUNDS):
-            found = self._apply(numbers)
-            result = background + self._from_space(found)
-            largest = np.abs(result).max(axis=(0, 1))
-            error = np.abs(self._from_space(found[chosen] - exact)).max(axis=(0, 1))
-            allowed = self.tolerance * largest
-            excess = float((_SAFETY * error / np.where(allowed > 0, allowed, np.inf)).max())
-            self.error_ = max(self.error_, float((error / np.where(largest > 0, largest, np.inf)).max()))
-            if excess <= 1.0:
-                return result
-            if (error <= np.maximum(self._rounding(numbers, chosen), allowed / _SAFETY)).all():
-                break
-            self._make_plan(self._plan.request.tolerance * max(0.5 / excess, 1e-4))
-        warn_user(
-            f"tolerance={self.tolerance:g} is not reached: the measured error is {self.error_:.1e}. The terms of the sum "
-            "cancel, and rounding them leaves no more digits."
-        )
+    def _sum(self, coef: np.ndarray, background: np.ndarray) -> np.ndarray:
+        """For coef (n, d^y, k): (m, d^x, k)."""
+        if self._space is None:
+            orders = self.derivative, self.center_derivative
+            return background + sum_by_matrix(self.kernel, self.targets, self.centers, coef, *orders)
+        coefficients = self._space.coefficients(coef)
+        if self._far is None:
+            return background + self._space.sum_directly(coefficients)
+        result = self._far(coefficients, background)
+        self.error_ = max(self.error_, self._far.error)
         return result
-
-    def _rounding(self, numbers: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-        """What rounding does to the terms of the sum, for each column."""
-        some = chosen[:: max(1, len(chosen) // 8)]
-        distances = np.linalg.norm(self._places[some, None] - self._sources, axis=2)
-        sizes = np.sqrt(np.square(numbers).sum(axis=2))
-        return 4.0 * np.finfo(float).eps * (magnitude(self._part.profile, distances, self._orders) @ sizes).max(axis=0)
-
-    def _make_plan(self, tolerance: float) -> None:
-        part = self._part
-        distances = np.geomspace(1e-4, 1.0, 4000) * self._size
-        beyond = np.maximum.accumulate(magnitude(part.profile, distances, self._orders)[::-1])[::-1]
-        inside = np.flatnonzero(beyond > 0.1 * tolerance)
-        reach = np.inf if inside.max(initial=-1) == len(distances) - 1 else distances[inside.max(initial=0) + 1]
-        request = Request(
-            part.profile, part.matrix.shape[1], tolerance, self.center_derivative, self.derivative, part.knots,
-            2.0 * self._size, float(reach),
-        )  # fmt: skip
-        self._plan = Plan(request, self._points, *self._sorted, self._forms)
-
-    def _apply(self, numbers: np.ndarray) -> np.ndarray:
-        """By the plan, (m, k, parts)."""
-        out = np.zeros((len(self.targets), numbers.shape[1], 3 if self.derivative else 1))
-        self._plan.apply(np.ascontiguousarray(numbers[self._points.orders[0]]), out)
-        result = np.empty_like(out)
-        result[self._points.orders[1]] = out
-        return result
-
-    def _directly(self, chosen: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-        parts = 3 if self.derivative else 1
-        return native_sum(self._forms, self._places[chosen], self._sources, numbers, parts)
-
-    def _from_space(self, found: np.ndarray) -> np.ndarray:
-        """(m, k, parts) -> (m, d^t, k): gradients in the coordinates of the points."""
-        if not self.derivative:
-            return found.transpose(0, 2, 1)
-        matrix = self._part.matrix
-        return np.einsum("mkp,dp->mdk", found[:, :, : matrix.shape[1]], matrix)
 
 
 def _points(name: str, points: Any) -> np.ndarray:
@@ -245,31 +158,3 @@ def _points(name: str, points: Any) -> np.ndarray:
     if not np.isfinite(array).all():
         raise ValueError(f"{name} must be finite: it has entries that are NaN or infinite.")
     return array
-
-
-def _fitting_part(kernel: Kernel, dimension: int, orders: int) -> RadialPart | None:
-    """The radial part, if it is one of up to three coordinates with the derivatives wanted."""
-    part = radial_part(kernel, dimension)
-    if part is None or part.matrix.shape[1] > 3:
-        return None
-    try:
-        part.profile(np.ones(1), orders)
-    except NotImplementedError:
-        return None
-    return part
-
-
-def _in_space(points: np.ndarray) -> np.ndarray:
-    """Points with three coordinates."""
-    result = np.zeros((len(points), 3))
-    result[:, : points.shape[1]] = points
-    return result
-
-
-def _to_space(coefficients: np.ndarray, matrix: np.ndarray, gradients: int) -> np.ndarray:
-    """(n, d^c, k) -> (n, k, parts)."""
-    if not gradients:
-        return np.ascontiguousarray(coefficients.transpose(0, 2, 1))
-    result = np.zeros((len(coefficients), coefficients.shape[2], 3))
-    result[:, :, : matrix.shape[1]] = np.einsum("ndk,dp->nkp", coefficients, matrix)
-    return result

@@ -1,28 +1,30 @@
 """The far field of one level: the degree of its series, who sees whom from afar, and the translations between boxes.
 
 Between boxes whose centres are h t apart, h their width, the kernel is T(x)' C_t T(y) with Chebyshev terms T in either
-box. All C_t of a level share their row and column space nearly: U, the leading eigenvectors of the sum of C_t C_t', turns
-them into small matrices U' C_t U. C_t of mirrored and permuted t follow by the symmetry of a radial kernel.
+box. All C_t of a level nearly share their row and column space: with U, the leading left singular vectors of all C_t
+side by side, small matrices U' C_t U serve. C_t of mirrored and permuted t follow by the symmetry of a radial kernel.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 
 import numpy as np
 
+from ...kernels.forms import Form
+from ...kernels.radial_parts import Profile
 from . import chebyshev as series
+from .space import slopes
 
-MOST_DEGREE = {1: 40, 2: 22, 3: 12}
+MOST_DEGREE = {1: 40, 2: 24, 3: 15}
 _GAPS = 2, 3, 4
 DROPPED, FAR, NEAR = 0, 1, 2
+_NOISE = 16.0 * np.finfo(float).eps
 _SAMPLES = 48  # points in a box where errors are measured
 _SHARE = 0.5  # of the tolerance: for the series, and for the common space
 _MULTIPLET = 1.0 + 1e-6  # eigenvalues of one symmetric space, which must not be torn
-
-Profile = Callable[[np.ndarray, int], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,15 @@ class Request:
     size: float  # of the whole cube, diagonally
     reach: float  # beyond which all is below the tolerance
 
+    @cached_property
+    def least_width(self) -> float:
+        """Of a box: in smaller ones, differences of the kernel, which make derivatives, have lost their digits."""
+        order = self.source_order + self.target_order
+        if order == 0:
+            return 0.0
+        largest = np.abs(self.profile((np.geomspace(1e-3, 1.0, 200) * self.size) ** 2, 0)).max()
+        return 4.0 * (_NOISE * largest / self.tolerance) ** (1.0 / order)
+
 
 def samples(dimension: int) -> np.ndarray:
     """Points of the cube: corners, middles of faces, and others."""
@@ -46,20 +57,9 @@ def samples(dimension: int) -> np.ndarray:
     return np.concatenate([corners, middles, np.random.default_rng(0).uniform(-1, 1, (_SAMPLES, dimension))])
 
 
-def slopes(profile: Profile, differences: np.ndarray, order: int) -> np.ndarray:
-    """The kernel at x - y (..., d), or, of order 1 or 2, its derivatives along the first axis; of order 3 ... is not."""
-    squares = np.einsum("...i,...i->...", differences, differences)
-    if order == 0:
-        return profile(squares, 0)
-    first = differences[..., 0]
-    if order == 1:
-        return 2.0 * first * profile(squares, 1)
-    return 2.0 * profile(squares, 1) + 4.0 * first**2 * profile(squares, 2)
-
-
 def series_error(request: Request, width: float, degree: int, gap: int) -> float:
-    """The largest error of the kernel with one argument replaced by its series in a box, seen from boxes at an offset of
-    ``gap`` at least.
+    """The largest error of the kernel with one argument replaced by its series in a box, seen from afar: from boxes at
+    an offset of ``gap`` at least.
 
     Derivatives of that argument are taken from the series, those of the other from the kernel.
     """
@@ -93,7 +93,7 @@ def _viewpoints(request: Request, width: float, gap: int) -> np.ndarray:
     """Points from which a box of this width counts as far, from the nearest on, where the kernel is smooth."""
     d = request.dimension
     rng = np.random.default_rng(1)
-    shapes = np.concatenate([np.tri(d), rng.uniform(-1, 1, (4, d))])
+    shapes = np.concatenate([np.tri(d), np.tri(d)[:-1, ::-1], rng.uniform(-1, 1, (4, d))])
     shapes /= np.abs(shapes).max(axis=1, keepdims=True)
     steps = (gap - 0.5) * 2.0 ** np.arange(0, max(1.0, np.log2(request.size / width)), 0.5)
     points = (width * steps[:, None, None] * shapes).reshape(-1, d)
@@ -104,7 +104,7 @@ def _viewpoints(request: Request, width: float, gap: int) -> np.ndarray:
     return points[clean]
 
 
-class Level:
+class FarLevel:
     """The far field of boxes of one width.
 
     ``status`` (size, size, size) says by absolute offsets which boxes are dropped, far or near. :meth:`settle` makes
@@ -115,7 +115,7 @@ class Level:
         self,
         request: Request,
         width: float,
-        form: Callable[[np.ndarray], np.ndarray],
+        form: Form,
         size: int,
         degree: tuple[int, int] | None,
     ):
@@ -245,18 +245,17 @@ class Level:
         request, points = self.request, samples(self.request.dimension)
         norm = series.norms(request.dimension, self.degree)
         own, other = (
-            (series.rows(points, self.degree, 0 if k else None) * norm * (2.0 / self.width) ** k) @ vectors
+            (series.rows(points, self.degree, 0 if k else None) * norm * (2.0 / self.width) ** k)
             for k in (request.target_order, request.source_order)
         )
-        cores = [vectors.T @ self._coefficients(offset) @ vectors for offset in representatives]
+        cores = [self._coefficients(offset) for offset in representatives]
         wholes = [own @ core @ other.T for core in cores]
 
         def error(rank: int) -> float:
-            kept = slice(0, rank)
-            return max(
-                float(np.abs(whole - own[:, kept] @ core[kept, kept] @ other[:, kept].T).max())
-                for core, whole in zip(cores, wholes, strict=True)
-            )
+            kept = vectors[:, :rank]
+            left, right = own @ kept @ kept.T, other @ kept @ kept.T
+            parts = (left @ core @ right.T - whole for core, whole in zip(cores, wholes, strict=True))
+            return max(float(np.abs(part).max()) for part in parts)
 
         low, high = 0, len(values)  # error(low) is too large, error(high) is not
         while high - low > 1:

@@ -1,8 +1,8 @@
 """A prepared sum: the tree, the far field of each level, and the passes over them.
 
 Up the tree: moments of the sources of each leaf, and of each box from its children. Across: moments of boxes become
-series in the boxes that see them from afar. Down: from boxes to their children, and to the targets of the leaves. What is
-near is summed directly.
+series in the boxes that see them from afar. Down: from boxes to their children, and to the targets of the leaves. What
+is near is summed directly.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ import numpy as np
 
 from ... import _native
 from ..._base.blas import suited_to
+from ..._base.memory import require_memory
 from ...kernels.forms import Form
 from . import chebyshev as series
 from .boxes import SortedPoints, subdivide
-from .levels import NEAR, Level, Request, choose_degree
+from .levels import FAR, NEAR, FarLevel, Request, choose_degree
+from .space import in_rows
 
 _ROWS = 32  # boxes whose translations make a chunk
 _MOST_OFFSETS = 40  # along an axis, between boxes of one level
@@ -57,11 +59,11 @@ class Plan:
     def __init__(self, request: Request, points: SortedPoints, sources, targets, forms: Sequence[Form]):
         self.request, self.sources, self.targets, self.forms = request, sources, targets, forms
         self._degrees: dict[int, tuple[int, int] | None] = {}
-        self.rows = np.zeros((3, len(targets) + 8))
-        self.rows[:, : len(targets)] = targets.T
+        self.rows = in_rows(targets)
         with suited_to(0):
             self.boxes = subdivide(points, lambda level, children: self._worth(points.width, level, children))
             self._find_levels()
+            self._require_memory()
             self._find_pairs()
 
     @property
@@ -81,6 +83,8 @@ class Plan:
         (children^g - 1) times as many from afar, and so many times fewer pairs remain.
         """
         dimension, steps = self.request.dimension, 1
+        if width * 0.5 ** (number + 1) < self.request.least_width:
+            return np.inf
         while steps < 3 and self._degree(width, number + steps) is None:
             steps += 1
         degree = self._degree(width, number + steps)
@@ -93,7 +97,7 @@ class Plan:
 
     def _find_levels(self) -> None:
         request, boxes = self.request, self.boxes
-        self.levels: dict[int, Level] = {}
+        self.levels: dict[int, FarLevel] = {}
         degrees: dict[int, tuple[int, int] | None] = {}
         for number in range(boxes.levels - 1, 1, -1):  # coarser levels pass through the finer ones
             degrees[number] = self._degree(boxes.width, number)
@@ -106,11 +110,26 @@ class Plan:
             if request.reach < np.inf:
                 size = min(size, int(request.reach / width) + 3)
             size = min(size, _MOST_OFFSETS)
-            level = Level(request, width, self.forms[0], size, degrees.get(number))
+            level = FarLevel(request, width, self.forms[0], size, degrees.get(number))
             self.levels[number] = level
             self.sizes.append(size)
             self.status.append(level.status)
             split = level.splits
+
+    def _require_memory(self) -> None:
+        """Estimate pairs, translations and the numbers of the boxes before any of them is made."""
+        d, needed = self.request.dimension, 0.0
+        for number, level in self.levels.items():
+            count = self.boxes.level_from[number + 1] - self.boxes.level_from[number]
+            offsets = min((2.0 * level.size - 1) ** d, float(count))
+            needed += 24.0 * count * min(offsets, float((level.status == FAR).sum()))
+            if level.degree >= 0:
+                rank = series.padded(int(_RANK * level.terms))
+                needed += 8.0 * (offsets * rank**2 + count * (3.0 * level.terms + 2.0 * rank))
+        require_memory(
+            int(needed), f"A sum over {len(self.sources)} centers at {len(self.targets)} targets",
+            "ask for a larger tolerance, or sum over fewer targets at a time.",
+        )  # fmt: skip
 
     def _find_pairs(self) -> None:
         boxes = self.boxes
