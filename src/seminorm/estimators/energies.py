@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from .._base.spacing import median_spacing
 from ..kernels import Kernel, NegativeDistance, Polyharmonic, Tension, ThinPlate
 from ..kernels.algebra import Scaled
 from ..operators import derivatives
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
     from .smoother import Smoother
 
 _HIGHEST = 3
+_SOME = 10_000
+_DEEPEST = 14
 _MOST_DIMENSIONS = 4
 
 
@@ -43,7 +48,8 @@ def field_energy(kernel: Kernel, dimension: int, null_space: Any) -> tuple[Opera
 def fit_field(
     smoother: Smoother, operator: Operator, factor: float, alpha: Any, observed: FunctionalData
 ) -> FieldSmoother:
-    """The field with the smallest sum of energy and squared errors."""
+    """The field with the smallest sum of energy and squared errors; for a given alpha with functions as narrow as
+    the points are apart."""
     if alpha is not None and not (isinstance(alpha, float) and alpha > 0.0):
         raise ValueError(f"alpha must be 'auto' or one positive number for solver='field', got {smoother.alpha!r}.")
     if smoother.criterion == "loo":
@@ -53,6 +59,13 @@ def fit_field(
         "auto" if alpha is None else alpha / factor,
         operator=operator,
         criterion=smoother.criterion,
+        depth="auto" if alpha is None else _depth(observed.points),
         verbose=smoother.verbose,
     )
     return field.fit(observed.points, targets, observed.weights)
+
+
+def _depth(points: np.ndarray) -> int:
+    """Halvings of the longest side after which it is as short as the distance of neighbours."""
+    side, spacing = float(np.ptp(points, axis=0).max()), median_spacing(points, most=_SOME)
+    return int(np.clip(np.ceil(np.log2(side / spacing)), 1, _DEEPEST)) if spacing > 0.0 else 1
