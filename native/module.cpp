@@ -13,6 +13,7 @@ void bind_files(nb::module_&);
 void bind_clouds(nb::module_&);
 void bind_margin(nb::module_&);
 void bind_kernels(nb::module_&);
+void bind_contrasts(nb::module_&);
 void bind_summation(nb::module_&);
 }  // namespace seminorm
 
@@ -30,5 +31,6 @@ NB_MODULE(_native, m) {
     bind_clouds(m);
     bind_margin(m);
     bind_kernels(m);
+    bind_contrasts(m);
     bind_summation(m);
 }

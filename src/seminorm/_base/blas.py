@@ -16,6 +16,11 @@ def suited_to(size: int) -> AbstractContextManager:
     return _controller().limit(limits=1) if size <= _SMALL else nullcontext()
 
 
+def one_thread() -> AbstractContextManager:
+    """Limit BLAS to one thread: sums of long vectors then have the same bits on every machine."""
+    return _controller().limit(limits=1)
+
+
 @cache
 def _controller() -> ThreadpoolController:
     return ThreadpoolController().select(user_api="blas")

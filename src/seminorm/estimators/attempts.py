@@ -1,4 +1,4 @@
-"""Fits of one kernel and null space each, among which a smoother chooses."""
+"""One kernel and null space that a smoother tries, and the fit by one of the solvers."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from ..solvers.margin.indefinite import is_definite
 from ..solvers.margin.machines import FreeMachine
 from ..solvers.ridge.selection import Solution, output_units
 from ..solvers.ridge.system import Factor, ReducedSystem
+from .field_smoother import FieldSmoother
+from .large_fits import LargeFit
 from .observations import FunctionalData
 
 
@@ -28,13 +30,29 @@ class Attempt:
     system: ReducedSystem | None = None
     solution: Solution | None = None
     training: np.ndarray | None = None  #: the null space at the observations, if it has learned from them
+    solver: str = "dense"
+    large: LargeFit | None = None  #: by the fast solver, in place of a system
+    field: FieldSmoother | None = None
+    field_factor: float = 1.0  #: alpha in units of the kernel over that of the field
+
+    def null_matrix(self, observed: FunctionalData) -> np.ndarray:
+        """The null space at these observations or at others."""
+        P = design(self.null_space, observed.functionals) if self.training is None else self.training
+        return P if self.combinations is None else P @ self.combinations
 
     def reduced_system(self, observed: FunctionalData) -> ReducedSystem:
         """The system of these observations or of others with the same kernel and null space."""
-        P = design(self.null_space, observed.functionals) if self.training is None else self.training
-        P = P if self.combinations is None else P @ self.combinations
-        K = gram(self.kernel, observed.functionals)
+        K, P = gram(self.kernel, observed.functionals), self.null_matrix(observed)
         return ReducedSystem(K, P, observed.targets, observed.weights, observed.scatter, observed.repeats)
+
+    def coefficients(self) -> tuple[np.ndarray, np.ndarray]:
+        """Of the kernel (n, k), and of the null space."""
+        if self.large is not None:
+            dual, null = self.large.dual, self.large.null
+        else:
+            assert self.system is not None and self.solution is not None
+            dual, null = self.system.coefficients(self.solution.g)
+        return dual, null if self.combinations is None else self.combinations @ null
 
     @property
     def left_out(self) -> float:
@@ -42,7 +60,7 @@ class Attempt:
         several; computed here if the criterion for alpha did not need it.
         """
         assert self.solution is not None
-        if np.isnan(self.solution.left_out):
+        if self.solver == "dense" and np.isnan(self.solution.left_out):
             system = self.reduced_system(self.observed)
             units, weights = output_units(system), system.root[:, 0] ** 2
             if system.size > system.rank:
@@ -64,6 +82,12 @@ class Attempt:
                 f"kernel={self.kernel!r} has negative eigenvalues on these points beside the null space, and then the "
                 "fit has no minimum: use seminorm.invariance.DefiniteRepair, or SVR, which drops them."
             )
+
+
+def advice(dimension: int) -> str:
+    """What to do where there is no room for a dense fit."""
+    field = ", or use seminorm.FieldSmoother, which takes millions of points in one to four dimensions."
+    return f"fit a subset{field if dimension <= 4 else '.'}"
 
 
 def possible_attempts(attempt: Callable[[Kernel], Attempt], kernels: list[Kernel]) -> list[Attempt]:

@@ -18,18 +18,23 @@ from ..functions import Expansion, cross, design
 from ..kernels import Kernel, NegativeDistance, VectorKernel
 from ..nullspace import NullSpace, SoftTwin, identifiable, null_space_for, semidefinite_matrix, unisolvent_subset
 from ..nullspace.spaces import warn_off_span
+from ..solvers.ridge.iterative import IterativeSystem
 from ..solvers.ridge.selection import solve
 from ..solvers.ridge.system import Factor
-from .attempts import Attempt, kernel_on_all, possible_attempts
+from .attempts import Attempt, advice, kernel_on_all, possible_attempts
 from .base import FunctionRegressor, alphas_of, kernel_for
+from .engines import chosen_solver, solved_by_field, solved_fast
+from .field_smoother import FieldSmoother
 from .frames import GEOGRAPHIC, Frame, check_vector_data, frame_of, geographic_frame
 from .geography import GeographicColumns
+from .large_fits import large_system
 from .observations import FunctionalData, collect_observations, functional_shape, observed_functionals
 from .settling import choose_scale, has_open_scale, standardized, warn_of_units, with_column_numbers
 from .slopes import gradient_variances
 from .smoother_parameters import check_parameters
 
 _CHUNK_COLUMNS = 1024
+_FAST_COLUMNS = 32
 _FACTORS = (1.0, 10.0, 100.0)  # of the soft null space
 _FEW = 40  # points per free function from which on nothing is left to choose in few dimensions
 _LOW_DIMENSION = 3
@@ -38,12 +43,6 @@ _GAIN = 0.005  # share by which a later kernel must be better than an earlier on
 _NEARLY = 0.9  # degrees of freedom, as a share of n, from which on a fit nearly interpolates
 _PREDICTED = 0.05  # share of the variance of y that leaving out may cost a fit that nearly interpolates
 _ENOUGH = 10
-
-
-def _advice(dimension: int) -> str:
-    """What to do where there is no room for a dense fit."""
-    field = ", or use seminorm.FieldSmoother, which takes millions of points in one to four dimensions."
-    return f"fit a subset{field if dimension <= 4 else '.'}"
 
 
 class Smoother(FunctionRegressor):
@@ -84,6 +83,14 @@ class Smoother(FunctionRegressor):
         kernel is one of distances, whose scale is in radii of the sphere, and what is free are polynomials in the unit
         vector. "auto" is that for columns called lon and lat (or longitude, latitude) where nothing speaks against it,
         with a warning that says so; None takes the numbers as they are.
+    solver : {"auto", "dense", "fast", "field"}
+        "dense" factorises the matrix of all pairs of points, "fast" iterates with sums by near and far field (values in
+        1 to 3 dimensions, kernels of distances), "field" takes the basis of :class:`FieldSmoother` (``Polyharmonic``,
+        ``Tension``, ``ThinPlate`` in the plane). "auto" is dense for up to 8000 observations, then fast, and a field
+        beyond 300 000 (a million if alpha is given), each where the kernel allows it; ``solver_`` tells.
+    tol, max_iter : float, int
+        Of the fast solver: the residual at which it stops, relative to what of y the null space does not explain, and
+        its largest number of steps.
 
     Attributes
     ----------
@@ -101,7 +108,9 @@ class Smoother(FunctionRegressor):
         Leave-one-out residuals y_i - f(x_i) with f fitted without the point x_i, in closed form (computed when first
         asked for).
     dual_coef_, null_coef_ : arrays
-        Coefficients of the kernel and of the null space.
+        Coefficients of the kernel and of the null space; none for a field.
+    solver_ : str
+        "dense", "fast" or "field".
     prior_variance_, noise_variance_ : float or array
         Of the Gaussian process; an array for several outputs. The noise variance is that of an observation of weight 1.
 
@@ -119,6 +128,9 @@ class Smoother(FunctionRegressor):
     >>> mean, std = Smoother().fit(X, y).predict(X[:3], return_std=True)
     """
 
+    _cached_factor: Factor | None
+    _cached_large: IterativeSystem | None
+
     def __init__(
         self,
         kernel: Kernel | None = None,
@@ -129,10 +141,13 @@ class Smoother(FunctionRegressor):
         verbose: bool = False,
         metric: str | None = None,
         coordinates: str | None = "auto",
+        solver: str = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 300,
     ):
         self.kernel, self.alpha, self.criterion, self.null_space = kernel, alpha, criterion, null_space
         self.prior_variance, self.verbose, self.metric = prior_variance, verbose, metric
-        self.coordinates = coordinates
+        self.coordinates, self.solver, self.tol, self.max_iter = coordinates, solver, tol, max_iter
 
     def fit(
         self,
@@ -168,11 +183,12 @@ class Smoother(FunctionRegressor):
         known = X[weights > 0] if len(X) else np.concatenate([item.functional.points for item in further])
         if self.metric is None:
             warn_of_units(self.kernel, frame.with_units(known))
-        self.__dict__.pop("_loo", None)
+        for name in ("_loo", "dual_coef_", "null_coef_", "_field"):  # of other data
+            self.__dict__.pop(name, None)
 
         def attempt(kernel: Kernel) -> Attempt:
             observed = collect_observations(X, self._y, weights, gradients, further, kernel)
-            return self._attempt(kernel, observed, int((weights > 0).sum()))
+            return self._attempt(kernel, observed, int((weights > 0).sum()), self.solver)
 
         values_only = gradients is None and not further
         with threads.suited_to(len(known)):
@@ -191,7 +207,8 @@ class Smoother(FunctionRegressor):
             points, ys, ws = X[part], y[part], weights[part]
 
             def small(kernel: Kernel) -> Attempt:
-                return self._attempt(kernel, collect_observations(points, ys, ws, None, [], kernel), len(part))
+                observed = collect_observations(points, ys, ws, None, [], kernel)
+                return self._attempt(kernel, observed, len(part), "dense")
 
         def score(kernel: Kernel) -> float:
             return small(kernel).left_out
@@ -226,7 +243,7 @@ class Smoother(FunctionRegressor):
         few = n < _FEW * (d + 1) or d > _LOW_DIMENSION
         if base.null_degree < 1 or not (wants_soft or (automatic and values_only and few and n > d + 1)):
             return [base]
-        require_memory(3 * 8 * n**2, f"a dense fit of {n} observations", _advice(d))
+        require_memory(3 * 8 * n**2, f"a dense fit of {n} observations", advice(d))
         factors = _FACTORS if isinstance(self.alpha, str) else (10.0,)
         soft: list[Kernel] = [SoftTwin(base, X, factor).for_dimension(d) for factor in factors]
         if wants_soft or self.kernel is not None:
@@ -260,10 +277,13 @@ class Smoother(FunctionRegressor):
         return getattr(self, "feature_names_in_", None)
 
     def _std(self, X: np.ndarray) -> np.ndarray:
+        if self._solved_by("field"):
+            return self._field._std(X)
         parts, frame = [], self._frame
         rows = frame.rows(X)
-        for i in range(0, len(rows), _CHUNK_COLUMNS):
-            chunk = rows[i : i + _CHUNK_COLUMNS]
+        step = _FAST_COLUMNS if self._solved_by("fast") else _CHUNK_COLUMNS
+        for i in range(0, len(rows), step):
+            chunk = rows[i : i + step]
             parts.append(self._posterior(chunk, self.kernel_.diag(chunk), diagonal=True))
         variance = np.maximum(np.concatenate(parts), 0.0)  # rounding may leave -1e-17 at an interpolated point
         std = np.sqrt(variance[:, None] * np.atleast_1d(self._known_prior_variance()))
@@ -295,6 +315,10 @@ class Smoother(FunctionRegressor):
         array (n, n_samples), or (n, k, n_samples) for k outputs
         """
         X, frame = self._check_points(X), self._frame
+        if self._solved_by("field"):
+            if prior:
+                raise ValueError("a field has no draws from the prior: use solver='dense' or 'fast', or prior=False.")
+            return self._field.sample(X, n_samples, random_state=random_state)
         rng = check_random_state(random_state)
         variance = np.atleast_1d(self._known_prior_variance())
         rows = frame.rows(X)
@@ -313,11 +337,13 @@ class Smoother(FunctionRegressor):
 
     @property
     def loo_(self) -> np.ndarray:
-        """Leave-one-out residuals."""
+        """Leave-one-out residuals, approximately for the fast solver."""
         check_is_fitted(self)
+        if self._solved_by("field"):
+            raise ValueError("a field has no leave-one-out residuals: use solver='dense' or 'fast'.")
         if not hasattr(self, "_loo"):
             observed = self._observed
-            merged = self._factor().leave_one_out()[: observed.n_values]
+            merged = self._left_out()[: observed.n_values]
             left_out = self._y - self.function_(self.X_fit_).reshape(self._y.shape)
             kept = observed.groups >= 0
             group = observed.groups[kept]
@@ -343,8 +369,8 @@ class Smoother(FunctionRegressor):
         return X, y.astype(float) if missing is None else np.where(missing, np.nan, y), weights
 
     def _check_observations(self, observed: FunctionalData, space: NullSpace, n_values: int) -> None:
-        points, size, distinct = observed.points, len(observed.targets), observed.n_values
-        dimension = space(points[:1]).shape[1]
+        size, distinct = len(observed.targets), observed.n_values
+        dimension = space(observed.points[:1]).shape[1]
         if size < dimension:
             raise ValueError(
                 f"X has n_samples={size} distinct observations, fewer than the dimension {dimension} of the null "
@@ -356,10 +382,13 @@ class Smoother(FunctionRegressor):
                 f"alpha=0 interpolates, and X has {n_values - distinct} duplicated points: remove them "
                 "(np.unique(X, axis=0)), or use alpha > 0 or 'auto'."
             )
+
+    def _check_memory(self, observed: FunctionalData) -> None:
         # three n x n matrices, and the tensors of derivatives from which the blocks of other functionals are made
         terms = [term for functional in observed.functionals for term in functional.terms]
         tensors = sum(term.width**2 for term in terms if term.derivative or term.matrix is not None)
-        require_memory(3 * 8 * (size**2 + tensors), f"a dense fit of {size} observations", _advice(points.shape[1]))
+        size, d = len(observed.targets), observed.points.shape[1]
+        require_memory(3 * 8 * (size**2 + tensors), f"a dense fit of {size} observations", advice(d))
 
     def _given_alpha(self) -> float | np.ndarray | None:
         """A number, candidates, or None for a search."""
@@ -371,7 +400,7 @@ class Smoother(FunctionRegressor):
     def _restrict(self, P: np.ndarray) -> np.ndarray:
         return P if self._identifiable is None else P @ self._identifiable
 
-    def _attempt(self, kernel: Kernel, observed: FunctionalData, n_values: int) -> Attempt:
+    def _attempt(self, kernel: Kernel, observed: FunctionalData, n_values: int, solver: str) -> Attempt:
         """The fit of one kernel."""
         soft = isinstance(self.null_space, str) and self.null_space == "soft"
         named = "auto" if soft else with_column_numbers(self.null_space, self._names())
@@ -389,7 +418,14 @@ class Smoother(FunctionRegressor):
             attempt.refuse_indefinite()
         # what is left out are components, and so leave-one-out depends on the axes; the likelihood does not
         criterion = "reml" if isinstance(kernel, VectorKernel) and self.criterion == "auto" else self.criterion
-        places = observed.merged_places(kernel) if self._given_alpha() is None and attempt.training is None else None
+        attempt.solver = chosen_solver(self, attempt, solver, self._given_alpha(), values_only)
+        if attempt.solver == "field":
+            return solved_by_field(self, attempt, self._given_alpha())
+        choosing = self._given_alpha() is None and attempt.training is None
+        places = observed.merged_places(kernel) if choosing else None
+        if attempt.solver == "fast":
+            return solved_fast(self, attempt, self._given_alpha(), places)
+        self._check_memory(observed)
         if places is None:
             attempt.system = attempt.reduced_system(observed)
             attempt.solution = solve(attempt.system, self._given_alpha(), criterion, self.verbose)
@@ -401,15 +437,32 @@ class Smoother(FunctionRegressor):
         attempt.solution = replace(solution, path=path, variance=chosen.variance, left_out=chosen.left_out)
         return attempt
 
+    def _adopt_field(self, attempt: Attempt) -> None:
+        """Keep a field; alpha is in units of the kernel."""
+        field, factor = attempt.field, attempt.field_factor
+        assert field is not None
+        self._field, self.function_ = field, field.function_
+        self.alpha_, self.alpha_path_ = factor * float(field.alpha_), dict(field.alpha_path_)
+        self.edf_ = np.nan
+        if len(self.alpha_path_["alpha"]):
+            self.alpha_path_["alpha"] = factor * self.alpha_path_["alpha"]
+            nearest = np.argmin(np.abs(self.alpha_path_["alpha"] - self.alpha_))
+            self.edf_ = float(self.alpha_path_["edf"][nearest]) if "edf" in self.alpha_path_ else np.nan
+        self.noise_variance_ = field.noise_variance_
+        self.prior_variance_ = self.noise_variance_ / self.alpha_
+        self._cached_factor, self._cached_large = None, None
+
     def _adopt(self, attempt: Attempt) -> None:
         """Keep a fit."""
+        self.solver_ = attempt.solver
         self.kernel_, self.null_space_, self._observed = attempt.kernel, attempt.null_space, attempt.observed
-        self._identifiable, system, solution = attempt.combinations, attempt.system, attempt.solution
-        self._training = attempt.training
-        assert system is not None and solution is not None
+        self._identifiable, self._training = attempt.combinations, attempt.training
         self.null_space_used_ = "soft" if isinstance(self.kernel_, SoftTwin) else "free"
-        dual, null = system.coefficients(solution.g)
-        null = null if self._identifiable is None else self._identifiable @ null
+        if attempt.field is not None:
+            return self._adopt_field(attempt)
+        solution = attempt.solution
+        assert solution is not None
+        dual, null = attempt.coefficients()
         self.dual_coef_, self.null_coef_ = (dual[:, 0], null[:, 0]) if self._single else (dual, null)
         self.function_ = self._expansion()
         self.alpha_, self.alpha_path_, self.edf_ = solution.alpha, solution.path, solution.edf
@@ -417,8 +470,10 @@ class Smoother(FunctionRegressor):
         self.prior_variance_ = float(variance[0]) if self._single else variance
         self.noise_variance_ = self.alpha_ * self.prior_variance_
         self._cached_factor = solution.factor
+        self._cached_large = None if attempt.large is None else attempt.large.system
         if isinstance(self.alpha, str):
             self._warn_if_interpolating(attempt)
+        return None
 
     def _warn_if_interpolating(self, attempt: Attempt) -> None:
         """Warn where a chosen alpha nearly interpolates data that the others do not predict."""
@@ -436,7 +491,7 @@ class Smoother(FunctionRegressor):
             )
 
     def _left_out_square(self) -> float:
-        residual = self._factor().leave_one_out()[:, 0]
+        residual = self._left_out()[:, 0]
         return float(np.average(residual**2, weights=self._observed.weights))
 
     def _known_prior_variance(self) -> float | np.ndarray:
@@ -446,6 +501,24 @@ class Smoother(FunctionRegressor):
                 "it a number."
             )
         return self.prior_variance_
+
+    def _solved_by(self, solver: str) -> bool:
+        return getattr(self, "solver_", "dense") == solver  # files of older versions do not say
+
+    def _left_out(self) -> np.ndarray:
+        """Leave-one-out residuals of the merged observations (n, k)."""
+        if not self._solved_by("fast"):
+            return self._factor().leave_one_out()
+        return self._large().left_out(self.dual_coef_.reshape(len(self.dual_coef_), -1), self.alpha_)
+
+    def _large(self) -> IterativeSystem:
+        """The equations of the fast solver."""
+        system: IterativeSystem | None = getattr(self, "_cached_large", None)
+        if system is None:
+            attempt = Attempt(self.kernel_, self.null_space_, self._observed, self._identifiable)
+            P = attempt.null_matrix(self._observed)
+            self._cached_large = system = large_system(self.kernel_, self._observed, P, float(self.tol))
+        return system
 
     def _factor(self) -> Factor:
         factor: Factor | None = getattr(self, "_cached_factor", None)
@@ -458,9 +531,13 @@ class Smoother(FunctionRegressor):
 
     def _posterior(self, X, prior, diagonal: bool) -> np.ndarray:
         null = self._restrict(self.null_space_(X))
-        return self._factor().posterior_covariance(
-            cross(self.kernel_, self._observed.functionals, X), null, prior, diagonal
-        )
+        mixed = cross(self.kernel_, self._observed.functionals, X)
+        if not self._solved_by("fast"):
+            return self._factor().posterior_covariance(mixed, null, prior, diagonal)
+        with threads.one_thread():
+            return self._large().posterior_covariance(
+                mixed, null, prior, self.alpha_, tol=float(self.tol), max_iter=int(self.max_iter)
+            )
 
     def _prior_covariance(self, X) -> np.ndarray:
         """The kernel's semi-definite twin that vanishes at unisolvent points of the training data."""
@@ -476,14 +553,21 @@ class Smoother(FunctionRegressor):
         fitted = super()._fitted()
         del fitted["function_"]  # made of the rest
         degrees = None if self._degrees is None else list(self._degrees)
+        if self._solved_by("field"):
+            fitted["field"] = {"parameters": self._field._parameters(), "fitted": self._field._fitted()}
         return fitted | {"observed": self._observed.content(), "_degrees": degrees}
 
     def _restore(self, fitted: dict[str, Any]) -> None:
-        self._observed = FunctionalData.from_content(fitted.pop("observed"))
+        self._observed, field = FunctionalData.from_content(fitted.pop("observed")), fitted.pop("field", None)
         columns = fitted.pop("_degrees", None)  # of older files
         self._degrees = None if columns is None else GeographicColumns(*columns)
         super()._restore({"coordinates_": None} | fitted)
-        self.function_ = self._expansion()
+        if field is None:
+            self.function_ = self._expansion()
+            return
+        self._field = FieldSmoother(**field["parameters"])
+        self._field._restore(field["fitted"])
+        self.function_ = self._field.function_
 
     def _expansion(self) -> Expansion:
         functionals = self._observed.functionals
@@ -491,7 +575,7 @@ class Smoother(FunctionRegressor):
         return self._frame.expansion(*parts)
 
     def __getstate__(self):
-        return {**super().__getstate__(), "_cached_factor": None}
+        return {**super().__getstate__(), "_cached_factor": None, "_cached_large": None}
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

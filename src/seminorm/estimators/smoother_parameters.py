@@ -9,6 +9,7 @@ import numpy as np
 
 from ..solvers.ridge.selection import CRITERIA
 from .base import alphas_of
+from .large_fits import SOLVERS
 from .settling import METRICS
 
 if TYPE_CHECKING:
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
 def check_parameters(smoother: Smoother) -> None:
     if smoother.metric not in METRICS:
         raise ValueError(f"metric must be one of {', '.join(map(repr, METRICS))}, got {smoother.metric!r}.")
+    if smoother.solver not in SOLVERS:
+        raise ValueError(f"solver must be one of {', '.join(map(repr, SOLVERS))}, got {smoother.solver!r}.")
+    for name, low in (("tol", 0.0), ("max_iter", 1)):
+        value = getattr(smoother, name)
+        if not (isinstance(value, Real) and low <= float(value) < np.inf and float(value) > 0.0):
+            raise ValueError(f"{name} must be a positive number, got {value!r}.")
     if smoother.criterion not in CRITERIA:
         raise ValueError(f"criterion must be one of {', '.join(map(repr, CRITERIA))}, got {smoother.criterion!r}.")
     if isinstance(smoother.alpha, str) and smoother.alpha != "auto":

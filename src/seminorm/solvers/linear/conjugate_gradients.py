@@ -1,7 +1,7 @@
 """Preconditioned conjugate gradients for symmetric positive semi-definite systems with a solution."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -22,7 +22,7 @@ class Arithmetic(Protocol):
     """What the iteration does with vectors, which are arrays of any shape."""
 
     def dot(self, x: np.ndarray, y: np.ndarray) -> float:
-        """x . y; its bits do not depend on the number of threads."""
+        """x . y, whose bits do not depend on the number of threads."""
 
     def combine(self, factor: float, x: np.ndarray, share: float, y: np.ndarray) -> None:
         """y = factor x + share y, in place."""
@@ -87,9 +87,11 @@ def conjugate_gradients_together(
     reduction: float = 1.0,
     floor: float = _ROUNDING,
     arithmetic: Arithmetic = _PLAIN,
+    enough: Callable[[np.ndarray], bool] | None = None,
 ) -> list[Outcome]:
     """Solve for several right-hand sides (sides, ...) in step, each as :func:`conjugate_gradients` would alone, so that
     one pass over the matrix serves all of them. ``apply`` and ``precondition`` take and return (sides, ...).
+    ``enough``, called with the residuals (sides, ...), may end the iteration earlier.
     """
     dot, combine = arithmetic.dot, arithmetic.combine
     scales = [dot(b, z) for b, z in zip(right, precondition(right), strict=True)]
@@ -111,6 +113,10 @@ def conjugate_gradients_together(
             if residual <= tols[s]:
                 left.remove(s)
         if not left or n == max_iter:
+            break
+        if enough is not None and enough(r):
+            for s in left:
+                outcomes[s] = replace(outcomes[s], converged=True)
             break
         image = apply(direction)
         for s in list(left):

@@ -79,7 +79,7 @@ def choose_alpha(
     else:
         kept = None
     path = factor_path(M, system.z, with_vectors=criterion == "loo", verbose=verbose)
-    grid = _default_grid(path) if alphas is None else np.unique(np.asarray(alphas, dtype=float))
+    grid = default_grid(path.trace) if alphas is None else np.unique(np.asarray(alphas, dtype=float))
     score = _scorer(criterion, system, path)
     scores, traces = score(grid)
     best = _last_minimum(scores)
@@ -127,10 +127,10 @@ def _judged(system: ReducedSystem, M: np.ndarray, grid, scores, traces, best: in
     return min(judged, key=lambda k: judged[k])
 
 
-def _default_grid(path: EigenPath | BandPath) -> np.ndarray:
+def default_grid(trace: float) -> np.ndarray:
     """From nearly interpolating to nearly the null space alone, in units of the trace of M, as the data scale."""
     low, high = _DECADES
-    return max(path.trace, np.finfo(float).tiny * 1e20) * np.logspace(low, high, (high - low) * _PER_DECADE + 1)
+    return max(trace, np.finfo(float).tiny * 1e20) * np.logspace(low, high, (high - low) * _PER_DECADE + 1)
 
 
 def _last_minimum(scores: np.ndarray) -> int:

@@ -1,0 +1,161 @@
+"""Fits of kernel expansions to more points than a dense matrix allows: which solver suits them, and the fast one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from .._base import blas
+from .._base.memory import require_memory
+from .._base.warnings import warn_user
+from ..functions.summation import FastSum
+from ..kernels import Kernel
+from ..kernels.radial_parts import radial_part
+from ..solvers.ridge.iterative import IterativeSystem, neighbors_in
+from ..solvers.ridge.selection import Solution
+from ..solvers.ridge.stochastic import PROBES, StochasticCriteria
+from .observations import FunctionalData
+
+SOLVERS = ("auto", "dense", "fast", "field")
+MOST_DENSE = 8000  # observations up to which "auto" is dense
+_MOST_FAST = 300_000, 1_000_000  # up to which it is fast, if alpha is chosen, and if it is given
+_DIMENSIONS = 3
+_SHARE = 0.1  # error of a product in terms of the residual that is asked for
+_LEAST_TOLERANCE = 1e-13
+_FEW_PROBES = 4  # for the degrees of freedom at a given alpha
+_POINT_BYTES = 2000  # of the sums, for each point
+
+
+def obstacle(kernel: Kernel, dimension: int, values_only: bool, plain_space: bool) -> str | None:
+    """Why there is no fast solver, or None."""
+    if not values_only:
+        return "it takes values only, not gradients or other functionals"
+    if dimension > _DIMENSIONS:
+        return f"it works in 1 to {_DIMENSIONS} dimensions, and X has {dimension} columns"
+    if not plain_space:
+        return "the null space must not be 'soft', nor learn from the data"
+    part = radial_part(kernel, dimension)
+    if kernel.is_indefinite or part is None or part.matrix.shape[1] > _DIMENSIONS:
+        return f"the kernel must be a function of distances, and {kernel!r} is not"
+    return None
+
+
+def suits_fast(n: int, alpha: Any) -> bool:
+    """Whether so many observations are for the fast solver, rather than for a field."""
+    return n <= _MOST_FAST[0 if alpha is None or np.ndim(alpha) else 1]
+
+
+@dataclass
+class LargeFit:
+    """A fit by the fast solver."""
+
+    system: IterativeSystem
+    solution: Solution
+    dual: np.ndarray  #: (n, k)
+    null: np.ndarray  #: (r, k)
+
+
+@dataclass(frozen=True)
+class LargeSettings:
+    """How the fast solver works."""
+
+    criterion: str
+    tol: float
+    max_iter: int
+    verbose: bool
+
+
+def large_system(kernel: Kernel, observed: FunctionalData, P: np.ndarray, tol: float) -> IterativeSystem:
+    """The equations of values, with products by near and far field."""
+    points = observed.functionals[0].points
+    n, d = points.shape
+    columns = neighbors_in(d) + 1
+    needed = n * (columns * 20 + _POINT_BYTES)
+    require_memory(needed, f"a fast fit of {n} observations", "fit a subset, or use seminorm.FieldSmoother.")
+    tolerance = max(_SHARE * tol, _LEAST_TOLERANCE)
+    part = radial_part(kernel, d)
+    assert part is not None
+    return IterativeSystem(
+        FastSum(kernel, points, tolerance=tolerance),
+        lambda squares: part.profile(squares, 0),
+        points @ part.matrix,
+        P,
+        observed.weights,
+        neighbors_in(d),
+    )
+
+
+def fit_large(
+    kernel: Kernel,
+    observed: FunctionalData,
+    P: np.ndarray,
+    alpha: float | np.ndarray | None,
+    settings: LargeSettings,
+    places: FunctionalData | None = None,
+    places_P: np.ndarray | None = None,
+) -> LargeFit:
+    """Solve at a given alpha, the best of some candidates, or (None) the best alpha, which the observations merged into
+    ``places`` choose, if there are any."""
+    with blas.one_thread():
+        system = large_system(kernel, observed, P, settings.tol)
+        choosing = alpha is None or bool(np.ndim(alpha))
+        if choosing and places is not None:
+            assert places_P is not None
+            criteria = _criteria(large_system(kernel, places, places_P, settings.tol), places, settings, PROBES)
+        else:
+            criteria = _criteria(system, observed, settings, PROBES if choosing else _FEW_PROBES)
+        chosen = _chosen(criteria, alpha)
+        start = criteria.last[1] if criteria.system is system and criteria.last and criteria.last[0] == chosen else None
+        found = system.solve(
+            observed.targets,
+            chosen,
+            tol=settings.tol,
+            max_iter=settings.max_iter,
+            start=start,
+            verbose=settings.verbose,
+        )
+        table, variance = _along(criteria, chosen, found.dual)
+    if not found.converged:
+        warn_user(
+            f"the fast solver reached a residual of {found.residual:.1e} in {found.n_iter} steps, and tol="
+            f"{settings.tol:g} was asked for, in units of the values beside the null space: use a larger alpha (a "
+            "nugget, for interpolation), a rougher kernel, or a larger tol or max_iter.",
+            ConvergenceWarning,
+        )
+    edf = float(table["edf"][np.searchsorted(table["alpha"], chosen)])
+    solution = Solution(chosen, table, np.empty((0, observed.targets.shape[1])), edf, variance)
+    return LargeFit(system, solution, found.dual, found.null)
+
+
+def _criteria(
+    system: IterativeSystem, observed: FunctionalData, settings: LargeSettings, n_probes: int
+) -> StochasticCriteria:
+    criterion = "reml" if settings.criterion == "reml" else "gcv"
+    scatter = np.broadcast_to(observed.scatter, (observed.targets.shape[1],))
+    return StochasticCriteria(
+        system, observed.targets, scatter, observed.repeats, criterion, settings.max_iter, settings.verbose, n_probes
+    )
+
+
+def _chosen(criteria: StochasticCriteria, alpha: float | np.ndarray | None) -> float:
+    if alpha is None:
+        return criteria.minimize()
+    if np.ndim(alpha):
+        for candidate in np.unique(alpha):
+            criteria(float(candidate))
+        return criteria.best()
+    if alpha > 0.0:
+        criteria(float(alpha))
+    return float(alpha)
+
+
+def _along(criteria: StochasticCriteria, alpha: float, dual: np.ndarray) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """The path of alphas, and the variances of the outputs at the last one."""
+    if alpha > 0.0:
+        return criteria.table(), criteria.variance(alpha)
+    size = float(criteria.system.size)
+    path = {"alpha": np.zeros(1), "score": np.full(1, np.nan), "edf": np.full(1, size)}
+    return path, np.einsum("ij,ij->j", criteria.y, dual) / criteria.degrees

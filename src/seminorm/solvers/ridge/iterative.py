@@ -1,0 +1,244 @@
+"""Regularised least squares with a semi-norm by iteration: (Phi + alpha W^-1) a + P b = y, P' a = 0.
+
+Products with Phi come from outside. Conjugate gradients on the complement of P, preconditioned by local contrasts,
+need a number of steps that hardly depends on the number of points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import qr, solve_triangular
+from scipy.spatial.distance import cdist
+from tqdm import tqdm
+
+from ..linear.conjugate_gradients import conjugate_gradients_together
+from ..linear.contrasts import EarlierNeighbors, LocalContrasts
+from .system import quotient
+
+_RESTARTS = 8
+_PROGRESS = 0.5  # the share of its residual that a restart must not keep
+_SPREAD = 200
+Enough = Callable[[np.ndarray], bool]
+_NEIGHBORS = {1: 20, 2: 36, 3: 64}
+
+
+def neighbors_in(dimension: int) -> int:
+    """How many neighbours a contrast has."""
+    return _NEIGHBORS[dimension]
+
+
+@dataclass(frozen=True)
+class IterativeSolution:
+    """Coefficients of the kernel (n, k) and of the null space (r, k), and how well they solve the system."""
+
+    dual: np.ndarray
+    null: np.ndarray
+    residual: float  #: |y - (Phi + alpha W^-1) a - P b| / |y - P b_0|, with the best b_0; the worst of the outputs
+    n_iter: int  #: steps
+    converged: bool
+
+
+@dataclass(frozen=True)
+class _Iterate:
+    dual: np.ndarray
+    values: np.ndarray  #: (Phi + alpha W^-1) a
+    remainder: np.ndarray  #: what is missing of y beside the null space
+    residual: float
+
+
+class IterativeSystem:
+    """The problem for ``product``, a (n, k) -> Phi a, and ``kernel``, Phi as a function of squared distances.
+
+    Points are (n, d) with d up to 3, P (n, r) has full column rank, and weights are (n,). ``accuracy`` is that of the
+    products, relative to a sum of absolute values.
+    """
+
+    def __init__(
+        self,
+        product: Callable[[np.ndarray], np.ndarray],
+        kernel: Callable[[np.ndarray], np.ndarray],
+        points: np.ndarray,
+        P: np.ndarray,
+        weights: np.ndarray,
+        n_neighbors: int,
+        accuracy: float = 1e-13,
+    ):
+        self.product, self.kernel, self.weights = product, kernel, weights
+        self.size, self.rank = P.shape
+        self.neighborhoods = EarlierNeighbors(points, P, n_neighbors)
+        self.Q, self.R = P, np.zeros((0, 0))
+        if self.rank:
+            self.Q, self.R = qr(P, mode="economic", check_finite=False)
+        self._drowned = accuracy * np.sqrt(self.size) * _typical_size(kernel, self.neighborhoods.points)
+        self._contrasts: tuple[float, LocalContrasts] | None = None
+
+    def contrasts(self, alpha: float) -> LocalContrasts:
+        """The local contrasts for one alpha; the last ones are kept.
+
+        Variances that drown in the errors of the products are kept above them: what the iteration cannot see there it
+        must not enlarge.
+        """
+        if self._contrasts is None or self._contrasts[0] != alpha:
+            self._contrasts = None  # makes room first
+            self._contrasts = alpha, self.some_contrasts(alpha, np.arange(self.size))
+        return self._contrasts[1]
+
+    def some_contrasts(self, alpha: float, rows: np.ndarray) -> LocalContrasts:
+        """Those of some points, by their places in the order from coarse to fine."""
+        return self.neighborhoods.contrasts(self.kernel, alpha / self.weights + self._drowned, rows)
+
+    def sampled_rows(self, always: int, sampled: int) -> tuple[np.ndarray, np.ndarray]:
+        """The first places in the order, and a sample of the others, with how many each of them stands for."""
+        first, others = np.arange(min(always, self.size)), np.arange(min(always, self.size), self.size)
+        chosen = np.sort(np.random.default_rng(0).permutation(others)[:sampled])
+        shares = np.full(len(chosen), len(others) / max(len(chosen), 1))
+        return np.concatenate([first, chosen]), np.concatenate([np.ones(len(first)), shares])
+
+    def left_out(self, dual: np.ndarray, alpha: float) -> np.ndarray:
+        """y_i - f(x_i), approximately, with f fitted without point i: a_i over the diagonal of the inverse, for which
+        that of the contrasts stands."""
+        return quotient(dual, self.contrasts(alpha).diagonal()[:, None])
+
+    def posterior_covariance(
+        self, cross: np.ndarray, null: np.ndarray, prior: np.ndarray, alpha: float, *, tol: float, max_iter: int
+    ) -> np.ndarray:
+        """Covariance of f at new points, in units of the prior variance, as Factor.posterior_covariance has it.
+
+        ``cross`` (n, m) and ``null`` (m, r) belong to the new points; ``prior`` is their kernel matrix or its diagonal.
+        """
+        weights = np.zeros(cross.shape)
+        if self.rank:
+            weights = self.Q @ solve_triangular(self.R, null.T, trans="T")
+        right = cross - self._apply(weights, (alpha / self.weights)[:, None])
+        found = self.solve(right, alpha, tol=tol, max_iter=max_iter)
+        if prior.ndim == 1:
+            return prior - np.einsum("ij,ij->j", cross, weights + found.dual) - np.einsum("ij,ji->i", null, found.null)
+        covariance = prior - cross.T @ (weights + found.dual) - null @ found.null
+        return 0.5 * (covariance + covariance.T)
+
+    def trace(self) -> float:
+        """The trace of W^1/2 Phi W^1/2 on the complement of W^1/2 P."""
+        root = np.sqrt(self.weights)[:, None]
+        total = float(self.weights.sum() * self.kernel(np.zeros(1))[0])
+        if not self.rank:
+            return total
+        basis = root * qr(root * self.Q, mode="economic", check_finite=False)[0]
+        return total - float(np.einsum("ij,ij->", basis, self.product(basis)))
+
+    def log_determinant(self, alpha: float) -> float:
+        """Approximately that of W^1/2 Phi W^1/2 + alpha on the complement of W^1/2 P, from the local contrasts."""
+        scales = self.contrasts(alpha).scales
+        return float(-2.0 * np.log(scales[scales > 0]).sum()) + self._log_volume
+
+    @cached_property
+    def _log_volume(self) -> float:
+        """What turns determinants of contrasts with the entry 1 at their own points into those of an orthonormal basis.
+
+        With P_1 (r, r) the null space at the first points and W_2 the weights of the others, E = [-P_2 P_1^-1, 1] has
+        log det(E W^-1 E') = -log det W_2 + log det(1 + W_1^-1/2 (P_2 P_1^-1)' W_2 (P_2 P_1^-1) W_1^-1/2).
+        """
+        order, r = self.neighborhoods.order, self.rank
+        weights = self.weights[order]
+        volume = -np.log(weights[r:]).sum()
+        if r:
+            null = self.neighborhoods.null
+            lagrange = np.linalg.solve(null[:r].T, null[r:].T).T / np.sqrt(weights[:r])
+            volume += np.linalg.slogdet(np.eye(r) + lagrange.T @ (weights[r:, None] * lagrange))[1]
+        return float(-volume)
+
+    def project(self, values: np.ndarray) -> np.ndarray:
+        """What is left of values (n, k) beside the null space."""
+        return values - self.Q @ (self.Q.T @ values) if self.rank else values
+
+    def solve(
+        self,
+        y: np.ndarray,
+        alpha: float,
+        *,
+        tol: float,
+        max_iter: int,
+        start: np.ndarray | None = None,
+        verbose: bool = False,
+    ) -> IterativeSolution:
+        """Solve for y (n, k) until the residual is at most ``tol``, in ``max_iter`` steps at most.
+
+        Variances below the errors of the products cannot be told from zero: the steps solve a system to which they are
+        added, and what is missing then is solved for again, as long as that helps.
+        """
+        noise = (alpha / self.weights)[:, None]
+        size = np.linalg.norm(self.project(y), axis=0)
+        dual = np.zeros(y.shape) if start is None else self.project(start)
+        best = self._state(dual, y, noise, size)
+        steps = 0
+        with tqdm(desc="conjugate gradients", unit="step", disable=not verbose, leave=False) as bar:
+            for _ in range(_RESTARTS):
+                change = np.zeros(y.shape)
+                steps += self._iterate(best.remainder, change, alpha, max_iter - steps, _watched(bar, tol * size, size))
+                state = self._state(best.dual + change, y, noise, size)
+                improved = state.residual < _PROGRESS * best.residual
+                best = min(best, state, key=lambda s: s.residual)
+                if best.residual <= tol or not improved or steps >= max_iter:
+                    break
+        rest = self.Q.T @ (y - best.values)
+        null = solve_triangular(self.R, rest) if self.rank else np.zeros((0, y.shape[1]))
+        return IterativeSolution(best.dual, null, best.residual, steps, best.residual <= tol)
+
+    def _iterate(self, right: np.ndarray, x: np.ndarray, alpha: float, max_iter: int, enough: Enough) -> int:
+        """Overwrite x with the solution of the system with the variances that drown added; returns the steps."""
+        precondition, noise = self.contrasts(alpha), (alpha / self.weights + self._drowned)[:, None]
+        found = np.ascontiguousarray(x.T)
+        outcomes = conjugate_gradients_together(
+            lambda v: _by_rows(self.project(self._apply(_by_columns(v), noise))),
+            lambda r: _by_rows(self.project(precondition(_by_columns(r)))),
+            _by_rows(right),
+            found,
+            tol=0.0,
+            max_iter=max_iter,
+            enough=lambda r: enough(r.T),
+        )
+        x[...] = found.T
+        return max(outcome.n_iter for outcome in outcomes)
+
+    def _state(self, dual: np.ndarray, y: np.ndarray, noise: np.ndarray, size: np.ndarray) -> _Iterate:
+        values = self._apply(dual, noise) if dual.any() else np.zeros(y.shape)
+        remainder = self.project(y - values)
+        return _Iterate(dual, values, remainder, _largest_quotient(np.linalg.norm(remainder, axis=0), size))
+
+    def _apply(self, dual: np.ndarray, noise: np.ndarray) -> np.ndarray:
+        return self.product(dual) + noise * dual
+
+
+def _by_columns(sides: np.ndarray) -> np.ndarray:
+    """(k, n) as (n, k)."""
+    return np.ascontiguousarray(sides.T)
+
+
+def _by_rows(columns: np.ndarray) -> np.ndarray:
+    """(n, k) as (k, n)."""
+    return np.ascontiguousarray(columns.T)
+
+
+def _typical_size(kernel: Callable[[np.ndarray], np.ndarray], points: np.ndarray) -> float:
+    """The mean absolute value of the kernel between the first points, which are spread over the data."""
+    some = points[:_SPREAD]
+    return float(np.abs(kernel(cdist(some, some, "sqeuclidean"))).mean())
+
+
+def _watched(bar: tqdm, limit: np.ndarray, size: np.ndarray) -> Enough:
+    """Whether residuals (n, k) are within their limits; shows the worst."""
+
+    def enough(remainder: np.ndarray) -> bool:
+        norms = np.linalg.norm(remainder, axis=0)
+        bar.update()
+        bar.set_postfix_str(f"residual {_largest_quotient(norms, size):.1e}", refresh=False)
+        return bool((norms <= limit).all())
+
+    return enough
+
+
+def _largest_quotient(x: np.ndarray, y: np.ndarray) -> float:
+    return float(np.max(np.divide(x, y, out=np.zeros_like(x), where=y > 0.0), initial=0.0))
