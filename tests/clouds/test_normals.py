@@ -247,7 +247,7 @@ def test_few_points():
         ({"points": np.ones((50, 3))}, "all points are the same"),
         ({"points": np.outer(np.arange(50.0), [1, 2, 3])}, "all points lie on a line"),
         ({"points": np.repeat(np.eye(3), 5, axis=0)}, "at least 4 distinct points, got 3"),
-        ({"points": np.zeros((5, 2))}, "at least 4 distinct points"),
+        ({"points": np.zeros((5, 4))}, "points must be an array"),
         ({"n_neighbors": 51}, "n_neighbors must be a whole number from 4 to the number of distinct points, 50, got 51"),
         ({"n_neighbors": 3}, "n_neighbors must be a whole number from 4"),
         ({"n_neighbors": 8.5}, "n_neighbors must be a whole number"),

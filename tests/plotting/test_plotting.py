@@ -8,7 +8,16 @@ import pytest
 
 from seminorm import FieldSmoother, Smoother
 from seminorm.kernels import Gaussian, NegativeDistance, Polyharmonic, ThinPlate, all_kernels
-from seminorm.plotting import plot_alpha_path, plot_band, plot_field, plot_kernels, plot_levels, plot_samples
+from seminorm.plotting import (
+    plot_alpha_path,
+    plot_band,
+    plot_contours,
+    plot_field,
+    plot_kernels,
+    plot_levels,
+    plot_samples,
+)
+from seminorm.shapes import Contours
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -267,6 +276,18 @@ def drawn_cells(ax):
     (cells,) = ax.collections
     corners = np.array([path.vertices[:4] for path in cells.get_paths()])
     return corners.min(axis=1), corners.max(axis=1), np.asarray(cells.get_array())
+
+
+def test_contours_are_lines_and_an_inside(ax):
+    ring, hole, open_line = [[0, 0], [4, 0], [4, 4], [0, 4]], [[1, 1], [1, 3], [3, 3], [3, 1]], [[5, 0], [6, 1]]
+    plot_contours(Contours([ring, hole, open_line], [True, True, False]), [[1, 2], [3, 4]], ax=ax)
+    closed, _, dashed, dots = ax.lines
+    np.testing.assert_array_equal(closed.get_xydata(), [*ring, ring[0]])
+    assert dashed.get_linestyle() == "--" and len(dots.get_xydata()) == 2
+    (inside,) = ax.patches
+    assert len(inside.get_path().vertices) == 10
+    plot_contours(Contours([ring]), filled=False, ax=ax)
+    assert len(ax.patches) == 1
 
 
 def test_levels_tile_the_box_with_cells_of_their_size(field_model, ax):

@@ -149,8 +149,8 @@ def test_sensor_with_normals_and_times_without():
     points = sphere(100)
     with pytest.raises(ValueError, match="sensor orients normals that are estimated"):
         reconstruct(points, points, sensor=[0.0, 0.0, 9.0])
-    with pytest.raises(ValueError, match="points with times need them"):
-        reconstruct_moving(points, None, np.repeat([0.0, 1.0], 50))
+    with pytest.raises(ValueError, match="100 points have 4 times: give normals"):
+        reconstruct_moving(points, None, np.repeat(np.arange(4.0), 25))
 
 
 @pytest.mark.slow

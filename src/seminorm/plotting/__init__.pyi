@@ -1,3 +1,4 @@
+from .contours import plot_contours as plot_contours
 from .fields import plot_decision as plot_decision
 from .fields import plot_field as plot_field
 from .fields import plot_levels as plot_levels

@@ -239,6 +239,7 @@ def reconstruct_moving(
     wanted |= {"depth": depth, "resolution": resolution, "estimated": origin != "given", "verbose": verbose}
     solver: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "memory_limit": memory_limit}
     fit, trials = _chosen_fit(oriented, order, wanted, solver, clock)
+    _warn_of_angles(trials, origin != "given")
     clock.lap("fit")
     details = {**ready.details(), "residual": fit.outcome.residual, "time_scale": scale}
     details |= {"seconds": clock.seconds, **chosen(fit.model, oriented, trials)}
