@@ -21,6 +21,7 @@ from .boxes import SortedPoints, subdivide
 from .levels import FAR, NEAR, FarLevel, Request, choose_degree
 from .space import in_rows
 
+_PIECE = 256  # targets whose near field is summed by one thread at a time
 _ROWS = 32  # boxes whose translations make a chunk
 _MOST_OFFSETS = 40  # along an axis, between boxes of one level
 _LEAST_LEAF = 16.0
@@ -50,6 +51,18 @@ def _moves(matrices: np.ndarray, matrix: np.ndarray, origin: np.ndarray, to: np.
     return Moves(matrices, chunk_from, *numbers)
 
 
+def _in_pieces(spans: np.ndarray, range_from: np.ndarray, ranges: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Spans of targets and their ranges of sources, with long spans cut: each piece meets the same ranges."""
+    pieces = -(-np.diff(spans)[:, 0] // _PIECE)
+    leaf = np.repeat(np.arange(len(spans)), pieces)
+    place = np.arange(len(leaf)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    begin = spans[leaf, 0] + _PIECE * place
+    count = np.diff(range_from)[leaf]
+    first = np.concatenate([[0], np.cumsum(count)])
+    row = np.arange(first[-1]) - np.repeat(first[:-1] - range_from[leaf], count)
+    return np.stack([begin, np.minimum(begin + _PIECE, spans[leaf, 1])], axis=1), first, ranges[row]
+
+
 class Plan:
     """Everything that does not depend on the coefficients.
 
@@ -67,9 +80,11 @@ class Plan:
             self._find_pairs()
 
     @property
-    def far_levels(self) -> list[int]:
-        """The levels on which boxes see each other from afar, or pass moments on to one that does."""
-        return sorted(self.levels)
+    def near_pairs(self) -> int:
+        """How many pairs are summed directly."""
+        spans, range_from, ranges = self.near
+        sources = np.concatenate([[0], np.cumsum(np.diff(ranges)[:, 0])])[range_from]
+        return int(np.diff(spans)[:, 0] @ np.diff(sources))
 
     def _degree(self, width: float, number: int) -> tuple[int, int] | None:
         if number not in self._degrees:
@@ -139,11 +154,7 @@ class Plan:
             boxes.level_from, boxes.coords, boxes.parents, boxes.children, boxes.source_spans, boxes.target_spans,
             boxes.centers, boxes.halves, status, status_from, np.array(self.sizes, np.int64), self.request.reach, _ROWS,
         )  # fmt: skip
-        self.near = (np.ascontiguousarray(boxes.target_spans[leaves]), range_from, ranges.reshape(-1, 2))
-        self.near_pairs = int(
-            (np.diff(self.near[0])[:, 0] * np.add.reduceat(np.append(np.diff(self.near[2])[:, 0], 0), range_from[:-1])
-             * (np.diff(range_from) > 0)).sum()
-        )  # fmt: skip
+        self.near = _in_pieces(boxes.target_spans[leaves], range_from, ranges.reshape(-1, 2))
         self.across: dict[int, Moves] = {}
         for number in list(self.levels):
             chunks = chunk_from[level_chunks[number] : level_chunks[number + 1] + 1]
