@@ -15,7 +15,7 @@ _CANDIDATES = 8192  # for the latter
 _CORNERS = 3  # the level of these boxes
 _SAFETY = 2.5  # the largest error over all targets in terms of the largest over the samples
 _ROUNDS = 6
-_MEAN = {1: 0.8, 2: 2.5, 3: 6.0}  # errors of single sources in terms of their effect on a sum, roughly
+_MEAN = {1: 0.8, 2: 2.0, 3: 3.0}  # errors of single sources in terms of their effect on a sum, roughly
 _DROPPED = 0.1  # values of the kernel that count as zero, in terms of the error of single sources
 _DISTANCES = 4000
 
@@ -54,7 +54,7 @@ class FarSum:
             failed = _SAFETY * relative > self.tolerance
             if (error <= self.space.rounding(coefficients, self._samples[:: _SAMPLES[0] // 8]))[failed].all():
                 break
-            plan = self._make_plan(plan.request.tolerance * max(0.5 * self.tolerance / (_SAFETY * self.error), 1e-4))
+            plan = self._make_plan(plan.request.tolerance * max(0.3 * self.tolerance / (_SAFETY * self.error), 1e-4))
         warn_user(
             f"tolerance={self.tolerance:g} is not reached: the measured error is {self.error:.1e}. The terms of the "
             "sum cancel, and rounding them leaves no more digits."

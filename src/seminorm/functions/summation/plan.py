@@ -23,8 +23,9 @@ from .space import in_rows
 
 _PIECE = 256  # targets whose near field is summed by one thread at a time
 _ROWS = 32  # boxes whose translations make a chunk
-_MOST_OFFSETS = 40  # along an axis, between boxes of one level
+_MOST_OFFSETS = {1: 64, 2: 24, 3: 8}  # along an axis, between boxes of one level
 _LEAST_LEAF = 16.0
+_PER_PAIR = 2000.0  # multiplications and additions that a pair of boxes costs beside its matrix
 _RANK = 0.62  # of the common space in terms of the number of terms, roughly
 _PAIR_COST = 30, 75, 35, 60, 100, 50, 210  # of the forms of profiles, in multiplications and additions
 
@@ -74,8 +75,9 @@ class Plan:
         self._degrees: dict[int, tuple[int, int] | None] = {}
         self.rows = in_rows(targets)
         with suited_to(0):
-            self.boxes = subdivide(points, lambda level, children: self._worth(points.width, level, children))
-            self._find_levels()
+            self._deepest = points.bits
+            while not self._subdivide(points):
+                pass
             self._require_memory()
             self._find_pairs()
 
@@ -98,7 +100,7 @@ class Plan:
         (children^g - 1) times as many from afar, and so many times fewer pairs remain.
         """
         dimension, steps = self.request.dimension, 1
-        if width * 0.5 ** (number + 1) < self.request.least_width:
+        if number >= self._deepest or width * 0.5 ** (number + 1) < self.request.least_width:
             return np.inf
         while steps < 3 and self._degree(width, number + steps) is None:
             steps += 1
@@ -108,7 +110,14 @@ class Plan:
         else:
             rank = series.padded(int(_RANK * series.terms(dimension, degree[0])))
         cost = sum(_PAIR_COST[int(form.numbers[0])] for form in self.forms) / len(self.forms)
-        return max(_LEAST_LEAF**2, children ** (2 * steps) * 2.0 * rank**2 / cost)
+        return max(_LEAST_LEAF**2, children ** (2 * steps) * (2.0 * rank**2 + _PER_PAIR) / cost)
+
+    def _subdivide(self, points: SortedPoints) -> bool:
+        """Make boxes and levels; False if directions would be too many on a level: none is so deep any more then."""
+        self.boxes = subdivide(points, lambda level, children: self._worth(points.width, level, children))
+        before = self._deepest
+        self._find_levels()
+        return self._deepest == before
 
     def _find_levels(self) -> None:
         request, boxes = self.request, self.boxes
@@ -124,7 +133,9 @@ class Plan:
             size = min(2**number, 2 * split + 2)
             if request.reach < np.inf:
                 size = min(size, int(request.reach / width) + 3)
-            size = min(size, _MOST_OFFSETS)
+            if size > _MOST_OFFSETS[request.dimension]:
+                self._deepest = number - 1
+                return
             level = FarLevel(request, width, self.forms[0], size, degrees.get(number))
             self.levels[number] = level
             self.sizes.append(size)
