@@ -6,6 +6,7 @@ python -m docs.make_pictures
 import tempfile
 from pathlib import Path
 
+from docs import summation_pictures
 from gallery.drawing import look
 from gallery.sections import classification, fields, operators, smoothing
 
@@ -14,6 +15,7 @@ PICTURES = {
     smoothing.section: ["smoothing.png"],
     fields.section: ["fields.png"],
     classification.section: ["classes.png"],
+    summation_pictures.section: ["summation-boxes.png", "summation-ways.png", "summation-errors.png"],
     operators.section: ["spectra.png", "designed-operator.png", "matched-spectrum.png"],
 }
 

@@ -59,6 +59,11 @@ class PairFinder {
             out_.chunk_from.push_back(static_cast<i64>(out_.codes.size()));
         }
         out_.level_chunks.push_back(static_cast<i64>(out_.chunk_from.size()) - 1);
+        if (number > 0)  // their lists have been passed on
+            for (i64 box = tree_.level_from[number - 1]; box < begin; ++box) {
+                std::vector<i32>().swap(near_[at(box)]);
+                std::vector<i32>().swap(met_[at(box)]);
+            }
     }
 
   private:

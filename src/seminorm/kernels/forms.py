@@ -16,7 +16,7 @@ _COEFFICIENTS = 8  # of a closed form, and of a cell of a table
 _OCTAVES = 208  # of squared distances that a table covers, below the largest one
 _REFINEMENTS = 4, 6, 8, 10  # cells for each octave, as powers of 2
 _SAMPLES = 4096
-_ROUNDING = 2e-13  # of a table, relative to the largest value nearby
+_ROUNDING = 2e-13  # of a table, relative to the largest value nearby, or the largest at usual distances
 
 
 class Form(NamedTuple):
@@ -106,9 +106,11 @@ def table(profile: Callable[[np.ndarray], np.ndarray], largest: float, knots: np
         if not np.isfinite(exact).all():
             return None
         nearby = np.max([np.abs(profile(samples * factor)) for factor in (0.5, 1.0, 2.0)], axis=0)
+        usual = np.abs(profile(largest * np.linspace(0.01, 1.0, 1000))).max()
+        allowed = _ROUNDING * np.maximum(nearby, usual)
         for refinement in _REFINEMENTS:
             form = _table(profile, unit, low, high, refinement)
-            if (np.abs(form(samples) - exact) <= _ROUNDING * nearby + np.finfo(float).tiny).all():
+            if (np.abs(form(samples) - exact) <= allowed).all():
                 return form
     return None
 

@@ -15,7 +15,7 @@ _CANDIDATES = 8192  # for the latter
 _CORNERS = 3  # the level of these boxes
 _SAFETY = 2.5  # the largest error over all targets in terms of the largest over the samples
 _ROUNDS = 6
-_MEAN = {1: 0.8, 2: 2.5, 3: 6.0}  # errors of single sources in terms of their effect on a sum, roughly
+_MEAN = {1: 0.8, 2: 2.0, 3: 3.0}  # errors of single sources in terms of their effect on a sum, roughly
 _DROPPED = 0.1  # values of the kernel that count as zero, in terms of the error of single sources
 _DISTANCES = 4000
 
@@ -33,6 +33,8 @@ class FarSum:
         sources, targets = self.points.orders
         self._sorted = np.ascontiguousarray(space.sources[sources]), np.ascontiguousarray(space.targets[targets])
         self._samples = self._choose_samples()
+        self._scale = float(space.magnitude(np.geomspace(1e-3, 1.0, 200) * space.size).max())
+        self._floor = 64.0 * np.finfo(float).eps * self._scale  # rounding of series of the kernel
         self._plan: Plan | None = None
 
     def __call__(self, coefficients: np.ndarray, background: np.ndarray) -> np.ndarray:
@@ -52,9 +54,12 @@ class FarSum:
             if _SAFETY * self.error <= self.tolerance:
                 return found
             failed = _SAFETY * relative > self.tolerance
-            if (error <= self.space.rounding(coefficients, self._samples[:: _SAMPLES[0] // 8]))[failed].all():
+            if (
+                plan.request.tolerance == self._floor
+                or (error <= self.space.rounding(coefficients, self._samples[:: _SAMPLES[0] // 8]))[failed].all()
+            ):
                 break
-            plan = self._make_plan(plan.request.tolerance * max(0.5 * self.tolerance / (_SAFETY * self.error), 1e-4))
+            plan = self._make_plan(plan.request.tolerance * max(0.3 * self.tolerance / (_SAFETY * self.error), 1e-4))
         warn_user(
             f"tolerance={self.tolerance:g} is not reached: the measured error is {self.error:.1e}. The terms of the "
             "sum cancel, and rounding them leaves no more digits."
@@ -75,17 +80,16 @@ class FarSum:
         typical = [
             magnitude / size for magnitude, size in zip(largest, sizes, strict=True) if magnitude > 0 and size > 0
         ]
-        scale = self.space.magnitude(np.geomspace(1e-3, 1.0, 200) * self.space.size).max()
-        return self._make_plan(_MEAN[self.space.dimension] * self.tolerance * min([scale, *typical]))
+        return self._make_plan(_MEAN[self.space.dimension] * self.tolerance * min([self._scale, *typical]))
 
     def _make_plan(self, tolerance: float) -> Plan:
-        space = self.space
+        space, tolerance = self.space, max(tolerance, self._floor)
         distances = np.geomspace(1e-4, 1.0, _DISTANCES) * space.size
         beyond = np.maximum.accumulate(space.magnitude(distances)[::-1])[::-1]
         last = np.flatnonzero(beyond > _DROPPED * tolerance).max(initial=-1)
         reach = float(distances[last + 1]) if last + 1 < len(distances) else np.inf
         request = Request(
-            space.part.profile, space.dimension, tolerance, space.y, space.x, space.part.knots, 2.0 * space.size, reach
+            space.part.profile, space.dimension, tolerance, space.y, space.x, space.part.knots, space.size, reach
         )
         self._plan = Plan(request, self.points, *self._sorted, forms=space.forms)
         return self._plan

@@ -21,9 +21,11 @@ from .boxes import SortedPoints, subdivide
 from .levels import FAR, NEAR, FarLevel, Request, choose_degree
 from .space import in_rows
 
+_PIECE = 256  # targets whose near field is summed by one thread at a time
 _ROWS = 32  # boxes whose translations make a chunk
-_MOST_OFFSETS = 40  # along an axis, between boxes of one level
+_MOST_OFFSETS = {1: 64, 2: 24, 3: 8}  # along an axis, between boxes of one level
 _LEAST_LEAF = 16.0
+_PER_PAIR = 2000.0  # multiplications and additions that a pair of boxes costs beside its matrix
 _RANK = 0.62  # of the common space in terms of the number of terms, roughly
 _PAIR_COST = 30, 75, 35, 60, 100, 50, 210  # of the forms of profiles, in multiplications and additions
 
@@ -50,6 +52,18 @@ def _moves(matrices: np.ndarray, matrix: np.ndarray, origin: np.ndarray, to: np.
     return Moves(matrices, chunk_from, *numbers)
 
 
+def _in_pieces(spans: np.ndarray, range_from: np.ndarray, ranges: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Spans of targets and their ranges of sources, with long spans cut: each piece meets the same ranges."""
+    pieces = -(-np.diff(spans)[:, 0] // _PIECE)
+    leaf = np.repeat(np.arange(len(spans)), pieces)
+    place = np.arange(len(leaf)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    begin = spans[leaf, 0] + _PIECE * place
+    count = np.diff(range_from)[leaf]
+    first = np.concatenate([[0], np.cumsum(count)])
+    row = np.arange(first[-1]) - np.repeat(first[:-1] - range_from[leaf], count)
+    return np.stack([begin, np.minimum(begin + _PIECE, spans[leaf, 1])], axis=1), first, ranges[row]
+
+
 class Plan:
     """Everything that does not depend on the coefficients.
 
@@ -61,15 +75,18 @@ class Plan:
         self._degrees: dict[int, tuple[int, int] | None] = {}
         self.rows = in_rows(targets)
         with suited_to(0):
-            self.boxes = subdivide(points, lambda level, children: self._worth(points.width, level, children))
-            self._find_levels()
+            self._deepest = points.bits
+            while not self._subdivide(points):
+                pass
             self._require_memory()
             self._find_pairs()
 
     @property
-    def far_levels(self) -> list[int]:
-        """The levels on which boxes see each other from afar, or pass moments on to one that does."""
-        return sorted(self.levels)
+    def near_pairs(self) -> int:
+        """How many pairs are summed directly."""
+        spans, range_from, ranges = self.near
+        sources = np.concatenate([[0], np.cumsum(np.diff(ranges)[:, 0])])[range_from]
+        return int(np.diff(spans)[:, 0] @ np.diff(sources))
 
     def _degree(self, width: float, number: int) -> tuple[int, int] | None:
         if number not in self._degrees:
@@ -83,7 +100,7 @@ class Plan:
         (children^g - 1) times as many from afar, and so many times fewer pairs remain.
         """
         dimension, steps = self.request.dimension, 1
-        if width * 0.5 ** (number + 1) < self.request.least_width:
+        if number >= self._deepest or width * 0.5 ** (number + 1) < self.request.least_width:
             return np.inf
         while steps < 3 and self._degree(width, number + steps) is None:
             steps += 1
@@ -93,7 +110,14 @@ class Plan:
         else:
             rank = series.padded(int(_RANK * series.terms(dimension, degree[0])))
         cost = sum(_PAIR_COST[int(form.numbers[0])] for form in self.forms) / len(self.forms)
-        return max(_LEAST_LEAF**2, children ** (2 * steps) * 2.0 * rank**2 / cost)
+        return max(_LEAST_LEAF**2, children ** (2 * steps) * (2.0 * rank**2 + _PER_PAIR) / cost)
+
+    def _subdivide(self, points: SortedPoints) -> bool:
+        """Make boxes and levels; False if directions would be too many on a level: none is so deep any more then."""
+        self.boxes = subdivide(points, lambda level, children: self._worth(points.width, level, children))
+        before = self._deepest
+        self._find_levels()
+        return self._deepest == before
 
     def _find_levels(self) -> None:
         request, boxes = self.request, self.boxes
@@ -109,7 +133,9 @@ class Plan:
             size = min(2**number, 2 * split + 2)
             if request.reach < np.inf:
                 size = min(size, int(request.reach / width) + 3)
-            size = min(size, _MOST_OFFSETS)
+            if size > _MOST_OFFSETS[request.dimension]:
+                self._deepest = number - 1
+                return
             level = FarLevel(request, width, self.forms[0], size, degrees.get(number))
             self.levels[number] = level
             self.sizes.append(size)
@@ -139,11 +165,7 @@ class Plan:
             boxes.level_from, boxes.coords, boxes.parents, boxes.children, boxes.source_spans, boxes.target_spans,
             boxes.centers, boxes.halves, status, status_from, np.array(self.sizes, np.int64), self.request.reach, _ROWS,
         )  # fmt: skip
-        self.near = (np.ascontiguousarray(boxes.target_spans[leaves]), range_from, ranges.reshape(-1, 2))
-        self.near_pairs = int(
-            (np.diff(self.near[0])[:, 0] * np.add.reduceat(np.append(np.diff(self.near[2])[:, 0], 0), range_from[:-1])
-             * (np.diff(range_from) > 0)).sum()
-        )  # fmt: skip
+        self.near = _in_pieces(boxes.target_spans[leaves], range_from, ranges.reshape(-1, 2))
         self.across: dict[int, Moves] = {}
         for number in list(self.levels):
             chunks = chunk_from[level_chunks[number] : level_chunks[number + 1] + 1]
