@@ -76,7 +76,7 @@ def test_a_saved_surface_is_the_same(moving, tmp_path):
 def test_normals_are_estimated_for_each_time():
     clouds = drifting(with_normals=False)
     moving = reconstruct_moving(clouds, times=TIMES, **LENGTHS)
-    assert moving.details["normals"] == "estimated from 10 neighbours of the same time, signs: outwards"
+    assert moving.details["normals"] == "estimated from all points of the same time, signs: outwards"
     for time in (0.0, 1.5):
         mesh = moving.at(time).mesh(0.1)
         assert mesh.is_watertight and mesh.volume == pytest.approx(4 / 3 * np.pi, rel=0.03)

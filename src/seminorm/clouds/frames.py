@@ -138,9 +138,10 @@ def with_frame_normals(cloud: PointCloud, times: np.ndarray, sensor=None, verbos
             "them may be the wrong way round. Give sensor=, or normals."
         )
     signs = found[int(np.argmax(known))].oriented if decided else "consistent"
-    neighbors = sorted({frame.n_neighbors for frame in found})
-    counted = f"{neighbors[0]}" if len(neighbors) == 1 else f"{neighbors[0]} to {neighbors[-1]}"
-    origin = f"estimated from {counted} neighbours of the same time, signs: {signs}"
+    neighbors = sorted({frame.n_neighbors for frame in found if frame.details["method"] != "variational"})
+    counted = f"{neighbors[0]} to {neighbors[-1]}" if len(neighbors) > 1 else "".join(map(str, neighbors))
+    seen = f"{counted} neighbours" if neighbors else "all points"
+    origin = f"estimated from {seen} of the same time, signs: {signs}"
     return PointCloud(cloud.points, normals, cloud.colors, cloud.attributes, cloud.sensor), origin
 
 

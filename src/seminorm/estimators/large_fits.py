@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +24,9 @@ SOLVERS = ("auto", "dense", "fast", "field")
 MOST_DENSE = 8000  # observations up to which "auto" is dense
 _MOST_FAST = 300_000, 1_000_000  # up to which it is fast, if alpha is chosen, and if it is given
 _DIMENSIONS = 3
-_SHARE = 0.1  # error of a product in terms of the residual that is asked for
+_ROUGH = 1e-5  # error of the products in the steps
+_DROWNED = 1e-10  # variances, in units of the kernel times the root of n, that products with such errors cannot tell
+_SHARE = 0.5  # error of a product in terms of the residual that is asked for
 _LEAST_TOLERANCE = 1e-13
 _FEW_PROBES = 4  # for the degrees of freedom at a given alpha
 _POINT_BYTES = 2000  # of the sums, for each point
@@ -68,12 +71,14 @@ class LargeSettings:
     verbose: bool
 
 
-def large_system(kernel: Kernel, observed: FunctionalData, P: np.ndarray, tol: float) -> IterativeSystem:
+def large_system(
+    kernel: Kernel, observed: FunctionalData, P: np.ndarray, tol: float, interpolates: bool
+) -> IterativeSystem:
     """The equations of values, with products by near and far field."""
     points = observed.functionals[0].points
     n, d = points.shape
-    columns = neighbors_in(d) + 1
-    needed = n * (columns * 20 + _POINT_BYTES)
+    n_neighbors = neighbors_in(d, easy=interpolates and kernel.differentiability <= 1)
+    needed = n * (20 * (n_neighbors + 1) + _POINT_BYTES)
     require_memory(needed, f"a fast fit of {n} observations", "fit a subset, or use seminorm.FieldSmoother.")
     tolerance = max(_SHARE * tol, _LEAST_TOLERANCE)
     part = radial_part(kernel, d)
@@ -84,7 +89,9 @@ def large_system(kernel: Kernel, observed: FunctionalData, P: np.ndarray, tol: f
         points @ part.matrix,
         P,
         observed.weights,
-        neighbors_in(d),
+        n_neighbors,
+        accuracy=_DROWNED,
+        rough=FastSum(kernel, points, tolerance=_ROUGH) if tolerance < _ROUGH else None,
     )
 
 
@@ -99,12 +106,13 @@ def fit_large(
 ) -> LargeFit:
     """Solve at a given alpha, the best of some candidates, or (None) the best alpha, which the observations merged into
     ``places`` choose, if there are any."""
-    with blas.one_thread():
-        system = large_system(kernel, observed, P, settings.tol)
+    with blas.one_thread(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="tolerance=")  # of a product: the residual says what matters
         choosing = alpha is None or bool(np.ndim(alpha))
+        system = large_system(kernel, observed, P, settings.tol, not choosing and alpha == 0.0)
         if choosing and places is not None:
             assert places_P is not None
-            criteria = _criteria(large_system(kernel, places, places_P, settings.tol), places, settings, PROBES)
+            criteria = _criteria(large_system(kernel, places, places_P, settings.tol, False), places, settings, PROBES)
         else:
             criteria = _criteria(system, observed, settings, PROBES if choosing else _FEW_PROBES)
         chosen = _chosen(criteria, alpha)

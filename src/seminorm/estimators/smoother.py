@@ -517,7 +517,9 @@ class Smoother(FunctionRegressor):
         if system is None:
             attempt = Attempt(self.kernel_, self.null_space_, self._observed, self._identifiable)
             P = attempt.null_matrix(self._observed)
-            self._cached_large = system = large_system(self.kernel_, self._observed, P, float(self.tol))
+            self._cached_large = system = large_system(
+                self.kernel_, self._observed, P, float(self.tol), self.alpha_ == 0.0
+            )
         return system
 
     def _factor(self) -> Factor:

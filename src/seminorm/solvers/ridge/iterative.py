@@ -19,16 +19,19 @@ from ..linear.conjugate_gradients import conjugate_gradients_together
 from ..linear.contrasts import EarlierNeighbors, LocalContrasts
 from .system import quotient
 
-_RESTARTS = 8
-_PROGRESS = 0.5  # the share of its residual that a restart must not keep
+_RESTARTS = 20
+_REDUCTION = 1e-3  # of the residual before it is computed afresh
+_MARGIN = 0.7
+_PROGRESS = 0.9  # the share of its residual that a restart must not keep
 _SPREAD = 200
 Enough = Callable[[np.ndarray], bool]
 _NEIGHBORS = {1: 20, 2: 36, 3: 64}
+_FEW_NEIGHBORS = {1: 16, 2: 24, 3: 48}
 
 
-def neighbors_in(dimension: int) -> int:
-    """How many neighbours a contrast has."""
-    return _NEIGHBORS[dimension]
+def neighbors_in(dimension: int, easy: bool = False) -> int:
+    """How many neighbours a contrast has; fewer will do to interpolate with kernels that are not smooth."""
+    return (_FEW_NEIGHBORS if easy else _NEIGHBORS)[dimension]
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,8 @@ class IterativeSystem:
     """The problem for ``product``, a (n, k) -> Phi a, and ``kernel``, Phi as a function of squared distances.
 
     Points are (n, d) with d up to 3, P (n, r) has full column rank, and weights are (n,). ``accuracy`` is that of the
-    products, relative to a sum of absolute values.
+    products, relative to a sum of absolute values. ``rough`` are cheaper products for the steps, with errors well below
+    a thousandth of the largest result; the residual is computed by the better ones.
     """
 
     def __init__(
@@ -66,7 +70,9 @@ class IterativeSystem:
         weights: np.ndarray,
         n_neighbors: int,
         accuracy: float = 1e-13,
+        rough: Callable[[np.ndarray], np.ndarray] | None = None,
     ):
+        self.rough = product if rough is None else rough
         self.product, self.kernel, self.weights = product, kernel, weights
         self.size, self.rank = P.shape
         self.neighborhoods = EarlierNeighbors(points, P, n_neighbors)
@@ -176,8 +182,11 @@ class IterativeSystem:
         steps = 0
         with tqdm(desc="conjugate gradients", unit="step", disable=not verbose, leave=False) as bar:
             for _ in range(_RESTARTS):
-                change = np.zeros(y.shape)
-                steps += self._iterate(best.remainder, change, alpha, max_iter - steps, _watched(bar, tol * size, size))
+                change, limit = np.zeros(y.shape), tol * size
+                if self.rough is not self.product:
+                    limit = np.maximum(limit, _REDUCTION * np.linalg.norm(best.remainder, axis=0))
+                enough = _watched(bar, _MARGIN * limit, size)
+                steps += self._iterate(best.remainder, change, alpha, max_iter - steps, enough)
                 state = self._state(best.dual + change, y, noise, size)
                 improved = state.residual < _PROGRESS * best.residual
                 best = min(best, state, key=lambda s: s.residual)
@@ -191,8 +200,13 @@ class IterativeSystem:
         """Overwrite x with the solution of the system with the variances that drown added; returns the steps."""
         precondition, noise = self.contrasts(alpha), (alpha / self.weights + self._drowned)[:, None]
         found = np.ascontiguousarray(x.T)
+
+        def image(sides: np.ndarray) -> np.ndarray:
+            v = _by_columns(sides)
+            return _by_rows(self.project(self.rough(v) + noise * v))
+
         outcomes = conjugate_gradients_together(
-            lambda v: _by_rows(self.project(self._apply(_by_columns(v), noise))),
+            image,
             lambda r: _by_rows(self.project(precondition(_by_columns(r)))),
             _by_rows(right),
             found,
