@@ -52,7 +52,7 @@ def test_fast_is_dense(kernel, data, rng):
         y_fit = np.sin(5 * X.sum(axis=1)) if alpha == 0 else y
         dense, fast = both(kernel, X, y_fit, weights, alpha=alpha)
         assert (dense.solver_, fast.solver_) == ("dense", "fast")
-        np.testing.assert_allclose(fast.predict(Z), dense.predict(Z), atol=2e-5)
+        np.testing.assert_allclose(fast.predict(Z), dense.predict(Z), atol=2e-5 if alpha else 1e-4)
         if alpha:
             assert abs(fast.edf_ - dense.edf_) < 0.05 * dense.edf_ + 5
             np.testing.assert_allclose(fast.prior_variance_, dense.prior_variance_, rtol=1e-3)
