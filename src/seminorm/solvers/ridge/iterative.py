@@ -76,6 +76,8 @@ class IterativeSystem:
         self.product, self.kernel, self.weights = product, kernel, weights
         self.size, self.rank = P.shape
         self.neighborhoods = EarlierNeighbors(points, P, n_neighbors)
+        self.Q: np.ndarray
+        self.R: np.ndarray
         self.Q, self.R = qr(P, mode="economic", check_finite=False) if self.rank else (P, np.zeros((0, 0)))
         self._drowned = accuracy * np.sqrt(self.size) * _typical_size(kernel, self.neighborhoods.points)
         self._contrasts: tuple[float, LocalContrasts] | None = None
