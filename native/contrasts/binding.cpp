@@ -25,7 +25,8 @@ void earlier_neighbors(In<double, 2> points, Out<i32, 2> neighbors) {
 }
 
 void local_squares(In<double, 2> coordinates, In<i64, 1> points, In<i32, 2> neighbors, Out<double, 2> squares) {
-    const i64 n = length(coordinates), d = length(coordinates, 1), m = length(neighbors, 1), entries = length(squares, 1);
+    const i64 n = length(coordinates), d = length(coordinates, 1), m = length(neighbors, 1),
+              entries = length(squares, 1);
     need(length(points) == length(neighbors) && length(squares) == length(points), "one row for each point");
     need(entries == (m + 1) * (m + 2) / 2, "squares must have (m + 1) (m + 2) / 2 columns for m neighbors");
     need_range(points, 0, n, "points");
@@ -63,8 +64,9 @@ void local_contrasts(In<i64, 1> points, In<i32, 2> neighbors, In<double, 2> kern
     need(length(null) == n && length(sizes) == r, "null must be (n, r) for n points, and sizes (r,)");
     need_range(points, 0, n, "points");
     need_range(neighbors, -1, n, "neighbors");
-    const Contrasts a{points.data(), neighbors.data(), kernel.data(), noise.data(), null.data(), sizes.data(), count, m,
-                      r,             negligible,       remote,        out.data(),   found.data()};
+    const Contrasts a{
+        points.data(), neighbors.data(), kernel.data(), noise.data(), null.data(), sizes.data(), count, m, r,
+        negligible,    remote,           out.data(),    found.data()};
     const auto loop = contrast_kernels_here().contrasts;
     run(count, 16, [&](i64 begin, i64 end) { loop(a, begin, end); });
 }

@@ -1,7 +1,7 @@
 // One contrast: eliminate the null space with as many of the neighbours as it has dimensions, then factorise.
 //
-// With pivots t_1 .. t_q chosen among the neighbours, e_j - sum_t l_jt e_t vanishes on the null space for every other j;
-// these combinations have the covariance matrix A = U'U, the point last, and c = U^-1 e_last in them.
+// With pivots t_1 .. t_q chosen among the neighbours, e_j - sum_t l_jt e_t vanishes on the null space for every other
+// j; these combinations have the covariance matrix A = U'U, the point last, and c = U^-1 e_last in them.
 #pragma once
 
 #include "contrasts/kernels.hpp"

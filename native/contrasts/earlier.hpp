@@ -1,8 +1,8 @@
 // The nearest points among those that come before a point in a list.
 //
-// A k-d tree whose nodes hold their first point: node [begin, end) has the smallest number of its points at `begin`, and
-// the others in the halves [begin + 1, middle) and [middle, end). What a query passes by is therefore of use to it, or
-// comes later together with all that lies below.
+// A k-d tree whose nodes hold their first point: node [begin, end) has the smallest number of its points at `begin`,
+// and the others in the halves [begin + 1, middle) and [middle, end). What a query passes by is therefore of use to it,
+// or comes later together with all that lies below.
 #pragma once
 
 #include <algorithm>

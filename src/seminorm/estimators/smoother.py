@@ -183,8 +183,7 @@ class Smoother(FunctionRegressor):
         known = X[weights > 0] if len(X) else np.concatenate([item.functional.points for item in further])
         if self.metric is None:
             warn_of_units(self.kernel, frame.with_units(known))
-        for name in ("_loo", "dual_coef_", "null_coef_", "_field"):  # of other data
-            self.__dict__.pop(name, None)
+        self.__dict__.pop("_loo", None)
 
         def attempt(kernel: Kernel) -> Attempt:
             observed = collect_observations(X, self._y, weights, gradients, further, kernel)
@@ -454,6 +453,8 @@ class Smoother(FunctionRegressor):
 
     def _adopt(self, attempt: Attempt) -> None:
         """Keep a fit."""
+        for name in ("dual_coef_", "null_coef_", "_field"):  # of another solver
+            self.__dict__.pop(name, None)
         self.solver_ = attempt.solver
         self.kernel_, self.null_space_, self._observed = attempt.kernel, attempt.null_space, attempt.observed
         self._identifiable, self._training = attempt.combinations, attempt.training

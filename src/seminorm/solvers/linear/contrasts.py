@@ -3,7 +3,7 @@
 Points are taken from coarse to fine. Row i of C is the combination of the value at point i and those at its nearest
 earlier points that vanishes on the null space, is uncorrelated with all such combinations of these neighbours, and has
 variance 1. If the neighbours were all earlier points, C'C would be the inverse; far ones hardly matter once near ones
-are known [Vecchia 1988; Stein, Chi and Welty 2004; Schaefer, Katzfuss and Owhadi 2021].
+are known [Vecchia 1988], [Stein et al. 2004], [Schäfer et al. 2021].
 """
 
 from __future__ import annotations
