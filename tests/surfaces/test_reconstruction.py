@@ -299,4 +299,5 @@ def test_a_moment_has_a_speed_and_an_open_mesh():
     radii = np.linalg.norm(mesh.vertices, axis=1)
     assert np.abs(radii - 1.3).max() < 0.05
     assert mesh.vertices[:, 2].min() > -0.6
-    assert moment.mesh().is_watertight
+    assert not moment.mesh().is_watertight
+    assert moment.mesh(boundary="closed").is_watertight

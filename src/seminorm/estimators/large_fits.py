@@ -59,6 +59,7 @@ class LargeFit:
     solution: Solution
     dual: np.ndarray  #: (n, k)
     null: np.ndarray  #: (r, k)
+    n_iter: int  #: steps of the last solution
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ def fit_large(
         )
     edf = float(table["edf"][np.searchsorted(table["alpha"], chosen)])
     solution = Solution(chosen, table, np.empty((0, observed.targets.shape[1])), edf, variance)
-    return LargeFit(system, solution, found.dual, found.null)
+    return LargeFit(system, solution, found.dual, found.null, found.n_iter)
 
 
 def _criteria(

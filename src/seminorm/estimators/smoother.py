@@ -109,8 +109,8 @@ class Smoother(FunctionRegressor):
         asked for).
     dual_coef_, null_coef_ : arrays
         Coefficients of the kernel and of the null space; none for a field.
-    solver_ : str
-        "dense", "fast" or "field".
+    solver_, n_iter_ : str, int
+        "dense", "fast" or "field"; steps of the last solution, 1 for a factorisation.
     prior_variance_, noise_variance_ : float or array
         Of the Gaussian process; an array for several outputs. The noise variance is that of an observation of weight 1.
 
@@ -442,7 +442,7 @@ class Smoother(FunctionRegressor):
         assert field is not None
         self._field, self.function_ = field, field.function_
         self.alpha_, self.alpha_path_ = factor * float(field.alpha_), dict(field.alpha_path_)
-        self.edf_ = np.nan
+        self.edf_, self.n_iter_ = np.nan, field.n_iter_
         if len(self.alpha_path_["alpha"]):
             self.alpha_path_["alpha"] = factor * self.alpha_path_["alpha"]
             nearest = np.argmin(np.abs(self.alpha_path_["alpha"] - self.alpha_))
@@ -472,6 +472,7 @@ class Smoother(FunctionRegressor):
         self.noise_variance_ = self.alpha_ * self.prior_variance_
         self._cached_factor = solution.factor
         self._cached_large = None if attempt.large is None else attempt.large.system
+        self.n_iter_ = 1 if attempt.large is None else max(attempt.large.n_iter, 1)
         if isinstance(self.alpha, str):
             self._warn_if_interpolating(attempt)
         return None
