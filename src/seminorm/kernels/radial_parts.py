@@ -34,7 +34,7 @@ class RadialPart(NamedTuple):
         """Whether the derivative of the profile is known."""
         try:
             self.profile(np.ones(1), derivative)
-        except NotImplementedError:
+        except NoDerivatives:
             return False
         return True
 
@@ -90,7 +90,7 @@ def _product(first: Profile, second: Profile) -> Profile:
 def _values_only(kernel: Kernel, of_products) -> Profile:
     def profile(s: np.ndarray, k: int) -> np.ndarray:
         if k > 0:
-            raise NotImplementedError(f"{kernel!r} has no derivatives of its profile.")
+            raise NoDerivatives(f"{kernel!r} has no derivatives of its profile.")
         return of_products(np.zeros_like(s), s)
 
     return profile
