@@ -17,6 +17,10 @@ from .radial import Radial
 Profile = Callable[[np.ndarray, int], np.ndarray]
 
 
+class NoDerivatives(TypeError):
+    """A profile of which only values are known."""
+
+
 class RadialPart(NamedTuple):
     """phi(x, y) = h(|(x - y) matrix|^2)."""
 
