@@ -43,9 +43,9 @@ def clustered(rng, n, d):
 
 
 def near_copies(rng, n, d):
-    """Half of the points with a copy within a thousandth of their distance."""
-    first = rng.random((n // 2, d))
-    return np.concatenate([first, first + 1e-3 * n ** (-1 / d) * rng.standard_normal(first.shape)])
+    """Half of the points with a copy at a fiftieth of their distance."""
+    first, shift = rng.random((n // 2, d)), rng.standard_normal((n // 2, d))
+    return np.concatenate([first, first + 0.02 * n ** (-1 / d) * shift / np.linalg.norm(shift, axis=1, keepdims=True)])
 
 
 def measured(task: Callable[[], object]) -> tuple[object, float, int]:

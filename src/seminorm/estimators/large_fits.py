@@ -92,7 +92,7 @@ def large_system(
         observed.weights,
         n_neighbors,
         accuracy=_DROWNED,
-        rough=FastSum(kernel, points, tolerance=_ROUGH) if tolerance < _ROUGH else None,
+        rough=FastSum(kernel, points, tolerance=_ROUGH) if d > 1 and tolerance < _ROUGH else None,
     )
 
 

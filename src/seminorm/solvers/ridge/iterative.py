@@ -179,31 +179,32 @@ class IterativeSystem:
         size = np.linalg.norm(self.project(y), axis=0)
         dual = np.zeros(y.shape) if start is None else self.project(start)
         best = self._state(dual, y, noise, size)
-        steps = 0
+        steps, product = 0, self.rough
         with tqdm(desc="conjugate gradients", unit="step", disable=not verbose, leave=False) as bar:
             for _ in range(_RESTARTS):
                 change, limit = np.zeros(y.shape), tol * size
-                if self.rough is not self.product:
+                if product is not self.product:
                     limit = np.maximum(limit, _REDUCTION * np.linalg.norm(best.remainder, axis=0))
                 enough = _watched(bar, _MARGIN * limit, size)
-                steps += self._iterate(best.remainder, change, alpha, max_iter - steps, enough)
+                steps += self._iterate(product, best.remainder, change, alpha, max_iter - steps, enough)
                 state = self._state(best.dual + change, y, noise, size)
                 improved = state.residual < _PROGRESS * best.residual
                 best = min(best, state, key=lambda s: s.residual)
-                if best.residual <= tol or not improved or steps >= max_iter:
+                if best.residual <= tol or steps >= max_iter or not (improved or product is not self.product):
                     break
+                product = product if improved else self.product
         rest = self.Q.T @ (y - best.values)
         null = solve_triangular(self.R, rest) if self.rank else np.zeros((0, y.shape[1]))
         return IterativeSolution(best.dual, null, best.residual, steps, best.residual <= tol)
 
-    def _iterate(self, right: np.ndarray, x: np.ndarray, alpha: float, max_iter: int, enough: Enough) -> int:
+    def _iterate(self, product, right: np.ndarray, x: np.ndarray, alpha: float, max_iter: int, enough: Enough) -> int:
         """Overwrite x with the solution of the system with the variances that drown added; returns the steps."""
         precondition, noise = self.contrasts(alpha), (alpha / self.weights + self._drowned)[:, None]
         found = np.ascontiguousarray(x.T)
 
         def image(sides: np.ndarray) -> np.ndarray:
             v = _by_columns(sides)
-            return _by_rows(self.project(self.rough(v) + noise * v))
+            return _by_rows(self.project(product(v) + noise * v))
 
         outcomes = conjugate_gradients_together(
             image,
