@@ -22,7 +22,7 @@ from .observations import FunctionalData
 
 SOLVERS = ("auto", "dense", "fast", "field")
 MOST_DENSE = 8000  # observations up to which "auto" is dense
-_MOST_FAST = 300_000, 1_000_000  # up to which it is fast, if alpha is chosen, and if it is given
+_MOST_FAST = 20_000, 1_000_000  # up to which it is fast beside a field, if alpha is chosen, and if it is given
 _DIMENSIONS = 3
 _ROUGH = 1e-5  # error of the products in the steps
 _DROWNED = 1e-10  # variances, in units of the kernel times the root of n, that products with such errors cannot tell
@@ -78,7 +78,8 @@ def large_system(
     """The equations of values, with products by near and far field."""
     points = observed.functionals[0].points
     n, d = points.shape
-    n_neighbors = neighbors_in(d, easy=interpolates and kernel.differentiability <= 1)
+    is_rough = kernel.differentiability <= 1  # smooth kernels enlarge errors of high frequency
+    n_neighbors = neighbors_in(d, easy=interpolates and is_rough)
     needed = n * (20 * (n_neighbors + 1) + _POINT_BYTES)
     require_memory(needed, f"a fast fit of {n} observations", "fit a subset, or use seminorm.FieldSmoother.")
     tolerance = max(_SHARE * tol, _LEAST_TOLERANCE)
@@ -92,7 +93,7 @@ def large_system(
         observed.weights,
         n_neighbors,
         accuracy=_DROWNED,
-        rough=FastSum(kernel, points, tolerance=_ROUGH) if d > 1 and tolerance < _ROUGH else None,
+        rough=FastSum(kernel, points, tolerance=_ROUGH) if is_rough and d > 1 and tolerance < _ROUGH else None,
     )
 
 
