@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import optimize, sparse
 
-from ..solvers.linear.sparse import BandFactors, Factors, factorize_band
+from ..solvers.linear.sparse import BandFactors, BandPattern, Factors
 from .roughness import Roughness
 from .windows import Window
 
@@ -42,10 +42,12 @@ class Likelihood:
     def __init__(self, windows: list[Window], centered: bool = False):
         self.windows, self.centered = windows, centered
         self.basis = windows[0].basis
-        self._energies: dict[int, sparse.csc_array] = {}
+        self._pattern = BandPattern(self.basis.energy(0))  # all functions that overlap
+        self._energies: dict[int, np.ndarray] = {}  # entries of the pattern, here and below
         self._complements: dict[int, tuple[np.ndarray, float]] = {}
-        self._priors: dict[Roughness, tuple[sparse.csc_array, float]] = {}
-        self._data = [sparse.csc_array(part.design.T @ sparse.diags_array(part.w) @ part.design) for part in windows]
+        self._priors: dict[Roughness, tuple[np.ndarray, float]] = {}
+        weighted = (part.design.T @ sparse.diags_array(part.w) @ part.design for part in windows)
+        self._data = [self._pattern.entries(matrix) for matrix in weighted]
 
     @property
     def spacing(self) -> float:
@@ -59,8 +61,8 @@ class Likelihood:
 
     def balance(self, roughness: Roughness) -> float:
         """The alpha for which energy and data of a function weigh the same."""
-        of_data = np.concatenate([data.diagonal() for data in self._data])
-        return float(np.median(of_data[of_data > 0.0]) / np.median(self._prior(roughness)[0].diagonal()))
+        of_data = np.concatenate([self._pattern.diagonal(data) for data in self._data])
+        return float(np.median(of_data[of_data > 0.0]) / np.median(self._pattern.diagonal(self._prior(roughness)[0])))
 
     def at(self, roughness: Roughness, alpha: float) -> Fitted:
         """The likelihood of one roughness and alpha; far below the balance of energy and data, that of a larger alpha:
@@ -71,7 +73,7 @@ class Likelihood:
         deviance, squares, number = 0.0, 0.0, 0
         p = free_polynomials(self.basis.dimension, roughness.lowest)
         for window, data in zip(self.windows, self._data, strict=True):
-            factors = factorize_band(data + alpha * prior)
+            factors = self._pattern.factorize(data + alpha * prior)
             n = len(window.y) - p - self.centered
             for y in window.y.reshape(len(window.y), -1).T:
                 least, log_trend = self._least(window, y, factors)
@@ -107,24 +109,30 @@ class Likelihood:
         both, own = float(window.w @ y - right @ image), float(window.w.sum() - ones @ image)
         return max(least - both**2 / own, floor, np.finfo(float).tiny), float(np.log(own))
 
-    def _prior(self, roughness: Roughness) -> tuple[sparse.csc_array, float]:
-        """The energy, and the logarithm of its determinant on the complement of the free polynomials."""
+    def _prior(self, roughness: Roughness) -> tuple[np.ndarray, float]:
+        """The energy, and the logarithm of its determinant on the complement of the free polynomials.
+
+        A minor without as many rows as there are columns N that span the polynomials has det(N_rows)^2 / det(N'N) times
+        that determinant.
+        """
         if roughness not in self._priors:
-            matrix = sparse.csc_array(sum(factor * self._energy(order) for order, factor in roughness.parts))
+            entries = np.sum([factor * self._energy(order) for order, factor in roughness.parts], axis=0)
+            left_out, correction = self._complement(roughness.lowest)
+            factors = self._pattern.factorize(self._pattern.minor(entries, left_out))
             if len(self._priors) > _KEPT:
                 self._priors.clear()
-            self._priors[roughness] = (matrix, _log_determinant(matrix, *self._complement(roughness.lowest)))
+            self._priors[roughness] = entries, factors.log_determinant() + correction
         return self._priors[roughness]
 
-    def _energy(self, order: int) -> sparse.csc_array:
+    def _energy(self, order: int) -> np.ndarray:
         if order not in self._energies:
-            self._energies[order] = sparse.csc_array(self.basis.energy(order))
+            self._energies[order] = self._pattern.entries(self.basis.energy(order))
         return self._energies[order]
 
     def _complement(self, lowest: int) -> tuple[np.ndarray, float]:
-        """For :func:`_log_determinant`; the same for all roughnesses with as many free polynomials."""
+        """The rows to leave out, and log(det(N'N) / det(N_rows)^2); the same for as many free polynomials."""
         if lowest not in self._complements:
-            self._complements[lowest] = _kept_rows(self._polynomials(lowest))
+            self._complements[lowest] = _rows_to_leave_out(self._polynomials(lowest))
         return self._complements[lowest]
 
     def _polynomials(self, number: int) -> np.ndarray:
@@ -140,21 +148,12 @@ def free_polynomials(dimension: int, lowest: int) -> int:
     return (0, 1, 1 + dimension)[lowest]
 
 
-def _log_determinant(matrix: sparse.csc_array, kept: np.ndarray, correction: float) -> float:
-    """Of a matrix on the complement of its null space, spanned by the columns of N.
-
-    A minor without as many rows as there are columns N has det(N_rows)^2 / det(N'N) times that determinant.
-    """
-    return factorize_band(matrix[kept][:, kept]).log_determinant() + correction
-
-
-def _kept_rows(free: np.ndarray) -> tuple[np.ndarray, float]:
-    """The rows of such a minor, and the logarithm of det(N'N) / det(N_rows)^2."""
-    left_out = _independent_rows(free)
-    kept = np.setdiff1d(np.arange(len(free)), left_out)
+def _rows_to_leave_out(free: np.ndarray) -> tuple[np.ndarray, float]:
+    """Independent rows, as many as columns N, and the logarithm of det(N'N) / det(N_rows)^2."""
+    rows = _independent_rows(free)
     if free.shape[1] == 0:
-        return kept, 0.0
-    return kept, np.linalg.slogdet(free.T @ free)[1] - 2.0 * np.linalg.slogdet(free[left_out])[1]
+        return rows, 0.0
+    return rows, np.linalg.slogdet(free.T @ free)[1] - 2.0 * np.linalg.slogdet(free[rows])[1]
 
 
 def _independent_rows(free: np.ndarray) -> np.ndarray:

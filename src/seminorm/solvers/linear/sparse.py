@@ -25,14 +25,9 @@ class Factors:
 
 
 class BandFactors:
-    """The Cholesky factor of a positive definite matrix, as a band."""
+    """The Cholesky factor of a positive definite matrix, given by the diagonals of its lower triangle."""
 
-    def __init__(self, matrix: sparse.sparray):
-        entries = sparse.coo_array(sparse.csc_array(matrix))  # each entry once
-        offsets = entries.row - entries.col
-        lower = offsets >= 0
-        band = np.zeros((int(offsets.max(initial=0)) + 1, matrix.shape[0]))
-        band[offsets[lower], entries.col[lower]] = entries.data[lower]
+    def __init__(self, band: np.ndarray):
         self._factor = linalg.cholesky_banded(band, lower=True, overwrite_ab=True, check_finite=False)
 
     def solve(self, right: np.ndarray) -> np.ndarray:
@@ -44,14 +39,58 @@ class BandFactors:
         return 2.0 * float(np.log(self._factor[0]).sum())
 
 
-def factorize_band(matrix: sparse.sparray) -> BandFactors | Factors:
-    """Factors of a positive definite matrix of a small grid, row by row: for up to some ten thousand unknowns of a
-    plane several times faster than :func:`factorize`, which takes over where rounding makes the matrix indefinite.
-    """  # fmt: skip
-    try:
-        return BandFactors(matrix)
-    except np.linalg.LinAlgError:
-        return factorize(matrix)
+class BandPattern:
+    """The sparsity of symmetric matrices that are added and factorized often, each given by the ``entries`` of its
+    lower triangle: an array, so that sums of matrices are sums of arrays.
+    """
+
+    def __init__(self, matrix: sparse.sparray):
+        self.size = matrix.shape[0]
+        self._keys = _lower(matrix)[0]
+        self._columns, self._rows = np.divmod(self._keys, self.size)
+        self._diagonal = np.flatnonzero(self._rows == self._columns)
+        offsets = self._rows - self._columns
+        self._shape = (int(offsets.max(initial=0)) + 1, self.size)
+        self._places = offsets * self.size + self._columns
+
+    def entries(self, matrix: sparse.sparray) -> np.ndarray:
+        """Those of a matrix without others."""
+        keys, data = _lower(matrix)
+        entries = np.zeros(len(self._keys))
+        entries[np.searchsorted(self._keys, keys)] = data
+        return entries
+
+    def diagonal(self, entries: np.ndarray) -> np.ndarray:
+        """The diagonal of a matrix whose diagonal belongs to the pattern."""
+        return entries[self._diagonal]
+
+    def minor(self, entries: np.ndarray, left_out: np.ndarray) -> np.ndarray:
+        """A matrix with the rows and columns ``left_out`` of the identity: its determinant is that of the others."""
+        is_out = np.zeros(self.size, dtype=bool)
+        is_out[left_out] = True
+        minor = np.where(is_out[self._rows] | is_out[self._columns], 0.0, entries)
+        minor[self._diagonal[left_out]] = 1.0
+        return minor
+
+    def factorize(self, entries: np.ndarray) -> BandFactors | Factors:
+        """Factors of a positive definite matrix of a small grid, row by row: for up to some ten thousand unknowns of a
+        plane several times faster than :func:`factorize`, which takes over where rounding makes the matrix indefinite.
+        """  # fmt: skip
+        band = np.zeros(self._shape)
+        band.flat[self._places] = entries
+        try:
+            return BandFactors(band)
+        except np.linalg.LinAlgError:
+            lower = sparse.coo_array((entries, (self._rows, self._columns)), shape=(self.size, self.size))
+            return factorize(lower + sparse.tril(lower, -1).T)
+
+
+def _lower(matrix: sparse.sparray) -> tuple[np.ndarray, np.ndarray]:
+    """Places in the lower triangle, column * size + row in ascending order, and the entries there."""
+    lower = sparse.csc_array(sparse.tril(matrix))
+    lower.sum_duplicates()
+    columns = np.repeat(np.arange(lower.shape[0], dtype=np.int64), np.diff(lower.indptr))
+    return columns * lower.shape[0] + lower.indices, lower.data
 
 
 def factorize(matrix: sparse.sparray) -> Factors:
