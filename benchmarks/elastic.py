@@ -1,11 +1,11 @@
 """The elastic distances of series against aeon: CPU time of a matrix of all pairs, and the largest difference.
 
-Series of FiftyWords (UCR archive, length 270), or random walks where it is not found. Both libraries run in this process
-and take turns; CPU time counts all threads. ``--channels 3`` makes series of three channels of neighbouring rows. The
-bar is 20 in double precision, and 100 for DTW in single precision.
+Series of FiftyWords (UCR archive, length 270), or random walks where it is not found. Both libraries run in this
+process and take turns; CPU time counts all threads. ``--channels 3`` makes series of three channels of neighbouring
+rows. The bar is 20 in double precision, and 100 for DTW in single precision.
 
-aeon charges the whole sum of gaps for any beginning without partners in ERP, and nothing in EDR (version 1.6). For these
-two, both libraries get series that begin with samples far away, which must be matched with each other: then the
+aeon charges the whole sum of gaps for any beginning without partners in ERP, and nothing in EDR (version 1.6). For
+these two, both libraries get series that begin with samples far away, which must be matched with each other: then the
 definitions agree.
 
     python benchmarks/elastic.py [--series 60] [--channels 1] [--window 0.1] [--repeats 3]
@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
+from functools import partial
 
 import numpy as np
 from _datasets import arrays, exists, missing
@@ -94,20 +95,26 @@ def main() -> None:
     print(
         f"{len(plain)} series of {arguments.channels} channels and length {plain.shape[2]}, window {arguments.window}"
     )
-    print(
-        f"{'':>14} {'aeon s':>8} {'ours s':>8} {'ratio':>7} {'float32':>8} {'ratio':>7} {'difference':>11} {'float32':>9}"
+    heads = (
+        ("aeon s", 8),
+        ("ours s", 8),
+        ("ratio", 7),
+        ("float32", 8),
+        ("ratio", 7),
+        ("difference", 11),
+        ("float32", 9),
     )
+    print(f"{'':>14} " + " ".join(f"{head:>{width}}" for head, width in heads))
     chosen = pairs_of_functions(arguments.window, arguments.channels)
     for name in arguments.names or chosen:
         make, peer, options, far = chosen[name]
         X = np.concatenate([np.full((*plain.shape[:2], far), FAR), plain], axis=2)
         d = make(X.shape[2])
         single = type(d)(**d.get_params() | {"dtype": np.float32})
-        for warm_up in (lambda: peer(X[:3], **options), lambda: d.pairwise(X[:3]), lambda: single.pairwise(X[:3])):
-            warm_up()
-        times, (theirs, mine, short) = cpu_times(
-            [lambda: peer(X, **options), lambda: d.pairwise(X), lambda: single.pairwise(X)], arguments.repeats
-        )
+        functions = [partial(peer, **options), d.pairwise, single.pairwise]
+        for function in functions:
+            function(X[:3])
+        times, (theirs, mine, short) = cpu_times([partial(f, X) for f in functions], arguments.repeats)
         off = ~np.eye(len(X), dtype=bool)
         error, error32 = (np.abs(D - theirs)[off].max() / max(1.0, np.abs(theirs).max()) for D in (mine, short))
         met = times[0] / times[1] >= BAR and error <= 1e-9

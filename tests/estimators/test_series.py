@@ -1,4 +1,5 @@
-"""Classification and regression of series: leave-one-out, patterns as they come, what is known of the data, bad input."""
+"""Classification and regression of series: leave-one-out, patterns as they come, what is known of the data, bad
+input."""
 
 import numpy as np
 import pytest

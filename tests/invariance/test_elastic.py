@@ -1,4 +1,5 @@
-"""Elastic distances: against recursions cell by cell and sums over all paths; alignments; single precision; bad input."""
+"""Elastic distances: against recursions cell by cell and sums over all paths; alignments; single precision; bad
+input."""
 
 import itertools
 

@@ -137,7 +137,8 @@ def _is_rows(X: Any) -> bool:
 class SeriesClassifier(ClassifierMixin, _SeriesMachine):
     r"""Classes of time series, from the series alone: a weighted sum of twelve kernels.
 
-    Eight kernels are :math:`e^{-D/m}` of elastic distances (`DTW`, `ADTW`, `MSM`, `TWE`) of the series and of their slopes,
+    Eight kernels are :math:`e^{-D/m}` of elastic distances (`DTW`, `ADTW`, `MSM`, `TWE`) of the series and of their
+    slopes,
     four of distances between spectra and autocorrelations; m is the median of D over the training series. Each kernel
     alone, in one-against-rest least squares with closed-form leave-one-out, gets a loss L, and in the sum the weight
     :math:`L^{-4}`. Then alpha is chosen for the sum in the same way. Nothing needs to be set, and nothing is random.
@@ -151,8 +152,8 @@ class SeriesClassifier(ClassifierMixin, _SeriesMachine):
     ----------
     classes_ : array (n_classes,)
     explain_ : dict
-        For each kernel the ``distance`` it is made of, its ``weight``, and what it does alone: the ``loss`` (mean square)
-        and the share of ``error`` when series are left out.
+        For each kernel the ``distance`` it is made of, its ``weight``, and what it does alone: the ``loss`` (mean
+        square) and the share of ``error`` when series are left out.
     alpha_, alpha_path_
         The chosen alpha; ``score`` is the share of errors plus the mean square.
     loo_ : array (n, n_outputs)
@@ -160,7 +161,8 @@ class SeriesClassifier(ClassifierMixin, _SeriesMachine):
 
     Notes
     -----
-    Series of unequal length are resampled to the median length. Each channel is standardised by all training samples, the
+    Series of unequal length are resampled to the median length. Each channel is standardised by all training samples,
+    the
     single series are not: levels and sizes count. The sum is indefinite in general: negative eigenvalues count as zero,
     for training series and for new ones alike, and leave-one-out values, which belong to the repaired matrix, are a
     little optimistic. With n training series, training takes 12 matrices and decompositions of n x n numbers: seconds
@@ -177,9 +179,8 @@ class SeriesClassifier(ClassifierMixin, _SeriesMachine):
     >>> from seminorm import SeriesClassifier
     >>> rng = np.random.default_rng(0)
     >>> t = np.linspace(0, 1, 60)
-    >>> def wave(pace, k):
-    ...     return np.sin(2 * np.pi * pace * (t + 0.3 * rng.random()) ** (1 + 0.2 * rng.random())) + 0.3 * rng.random(60)
-    >>> X, y = [wave(3 + k % 2, k) for k in range(40)], [k % 2 for k in range(40)]
+    >>> y = np.arange(40) % 2
+    >>> X = [np.sin(2 * np.pi * ((3 + k) * t + rng.random())) + 0.3 * rng.standard_normal(60) for k in y]
     >>> model = SeriesClassifier().fit(X[:30], y[:30])
     >>> model.score(X[30:], y[30:])
     1.0
@@ -241,8 +242,8 @@ class SeriesRegressor(RegressorMixin, _SeriesMachine):
     Attributes
     ----------
     explain_ : dict
-        For each kernel the ``distance`` it is made of, its ``weight``, and what it does alone: the ``loss`` (mean square, in
-        units of the variance of y) and the ``error`` (its root) when series are left out.
+        For each kernel the ``distance`` it is made of, its ``weight``, and what it does alone: the ``loss`` (mean
+        square, in units of the variance of y) and the ``error`` (its root) when series are left out.
     alpha_, alpha_path_
         The chosen alpha, and the leave-one-out ``score`` of the candidates.
     loo_ : array (n, n_outputs)

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .elastic import ElasticDistance, Terms, non_negative_number
+from .elastic import ElasticDistance, TableTerms, non_negative_number
 from .series import Series
 
 
 class ERP(ElasticDistance):
-    r"""Edit distance with real penalty [Chen and Ng 2004]: a match costs :math:`|x_i - y_j|`, a sample without a partner
-    its distance from the gap value. A metric.
+    r"""Edit distance with real penalty [Chen and Ng 2004]: a match costs :math:`|x_i - y_j|`, a sample without a
+    partner its distance from the gap value. A metric.
 
     Parameters
     ----------
@@ -95,8 +95,8 @@ class LCSS(ElasticDistance):
     ):
         self.tolerance, self.window, self.channels, self.dtype = tolerance, window, channels, dtype
 
-    def _terms(self, longest: int) -> Terms:
-        return Terms(first=non_negative_number(self.tolerance, "tolerance"))
+    def _terms(self, longest: int) -> TableTerms:
+        return TableTerms(first=non_negative_number(self.tolerance, "tolerance"))
 
     def _cost(self, raw: np.ndarray) -> np.ndarray:
         """The number of samples of the common subsequence."""
@@ -112,8 +112,8 @@ class LCSS(ElasticDistance):
 
 
 class EDR(ElasticDistance):
-    r"""Edit distance on real sequences [Chen, Özsu and Oria 2005]: how many samples must be inserted, deleted or replaced,
-    as a share of the longer length. Samples closer than ``tolerance`` are equal.
+    r"""Edit distance on real sequences [Chen, Özsu and Oria 2005]: how many samples must be inserted, deleted or
+    replaced, as a share of the longer length. Samples closer than ``tolerance`` are equal.
 
     Parameters
     ----------
@@ -162,8 +162,8 @@ class EDR(ElasticDistance):
 
 
 class TWE(ElasticDistance):
-    r"""Time warp edit distance [Marteau 2009]: matches compare a sample and the one before it, and pay for their distance
-    in time; deletions pay for the length of the step they remove. A metric.
+    r"""Time warp edit distance [Marteau 2009]: matches compare a sample and the one before it, and pay for their
+    distance in time; deletions pay for the length of the step they remove. A metric.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ class TWE(ElasticDistance):
     Examples
     --------
     >>> from seminorm.invariance.distances import TWE
-    >>> TWE(stiffness=0.0).distance([0.0, 2.0, 3.0], [2.0, 3.0])
+    >>> TWE(stiffness=0.0).distance([0.0, 2.0, 2.0, 3.0], [0.0, 2.0, 3.0])
     1.0
     """
 
@@ -206,13 +206,13 @@ class TWE(ElasticDistance):
         price = non_negative_number(self.stiffness, "stiffness") + non_negative_number(self.deletion, "deletion")
         return np.linalg.norm(steps, axis=1) + price
 
-    def _terms(self, longest: int) -> Terms:
-        return Terms(2.0 * non_negative_number(self.stiffness, "stiffness") * np.arange(longest))
+    def _terms(self, longest: int) -> TableTerms:
+        return TableTerms(2.0 * non_negative_number(self.stiffness, "stiffness") * np.arange(longest))
 
 
 class MSM(ElasticDistance):
-    r"""Move, split, merge [Stefan, Athitsos and Das 2013]: a sample changes its value at the price of the change, and is
-    doubled, or merged with an equal neighbour, at a fixed price. A metric for series of one channel.
+    r"""Move, split, merge [Stefan, Athitsos and Das 2013]: a sample changes its value at the price of the change, and
+    is doubled, or merged with an equal neighbour, at a fixed price. A metric for series of one channel.
 
     Parameters
     ----------
@@ -249,8 +249,8 @@ class MSM(ElasticDistance):
         self.price, self.independent, self.window = price, independent, window
         self.channels, self.dtype = channels, dtype
 
-    def _terms(self, longest: int) -> Terms:
-        return Terms(first=non_negative_number(self.price, "price"))
+    def _terms(self, longest: int) -> TableTerms:
+        return TableTerms(first=non_negative_number(self.price, "price"))
 
     def _marks(self, X: Series) -> np.ndarray:
         if X.channels > 1:

@@ -14,10 +14,13 @@ from .series import Series
 _EVERYTHING = 1 << 40
 _CELLS_AT_ONCE = 100_000_000  # of the tables, by one thread: a few hundredths of a second
 #: the rules of native/distances/kernels.hpp, in their order
-_RULES = ["warping", "weighted", "penalized", "largest", "gaps", "edits", "common", "twists", "splits", "soft", "alignments", "shapes", "symbols"]
+_RULES = (
+    *("warping", "weighted", "penalized", "largest", "gaps", "edits", "common", "twists", "splits", "soft"),
+    *("alignments", "shapes", "symbols"),
+)
 
 
-class Terms(NamedTuple):
+class TableTerms(NamedTuple):
     """What the cells of a table depend on besides the samples: see native/distances/kernels.hpp."""
 
     table: np.ndarray = np.zeros(1)
@@ -155,8 +158,8 @@ class ElasticDistance(Distance):
         """A number for each sample."""
         return np.zeros(len(X.values))
 
-    def _terms(self, longest: int) -> Terms:
-        return Terms()
+    def _terms(self, longest: int) -> TableTerms:
+        return TableTerms()
 
     def _cost(self, raw: np.ndarray) -> np.ndarray:
         """Accumulated costs from the entries of a table."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .elastic import ElasticDistance, Terms, non_negative_number
+from .elastic import ElasticDistance, TableTerms, non_negative_number
 from .series import Series
 
 
@@ -94,5 +94,5 @@ class SoftDTW(SoftAlignment):
     def _unit(self) -> float:
         return non_negative_number(self.gamma, "gamma", positive=True)
 
-    def _terms(self, longest: int) -> Terms:
-        return Terms(first=1.0 / self._unit())
+    def _terms(self, longest: int) -> TableTerms:
+        return TableTerms(first=1.0 / self._unit())

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..._base.memory import require_memory
 from .base import Distance, require_matrix
-from .elastic import ElasticDistance, Terms
+from .elastic import ElasticDistance, TableTerms
 from .series import Series
 
 Sequences = list[tuple[Hashable, ...]]
@@ -25,8 +25,8 @@ class Levenshtein(Distance):
     Parameters
     ----------
     replacement : float, mapping or function, default 1.0
-        The price of replacing a symbol by another one: a number, ``{(a, b): price}`` (where (a, b) is missing, (b, a), or
-        1), or a function ``(a, b) -> price``. Prices must be symmetric.
+        The price of replacing a symbol by another one: a number, ``{(a, b): price}`` (where (a, b) is missing, (b,
+        a), or 1), or a function ``(a, b) -> price``. Prices must be symmetric.
     gap : float, mapping or function, default 1.0
         The price of inserting or deleting a symbol: a number, ``{a: price}`` (1 where it is missing), or a function.
     normalized : bool, default False
@@ -131,8 +131,8 @@ class _Coded(ElasticDistance):
     def _marks(self, X: Series) -> np.ndarray:
         return self.gaps[X.values[:, 0].astype(int)]
 
-    def _terms(self, longest: int) -> Terms:
-        return Terms(np.ascontiguousarray(self.prices.ravel()), len(self.prices))
+    def _terms(self, longest: int) -> TableTerms:
+        return TableTerms(np.ascontiguousarray(self.prices.ravel()), len(self.prices))
 
 
 def _sequence(x: Any, name: str) -> tuple[Hashable, ...]:
