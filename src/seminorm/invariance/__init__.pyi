@@ -14,6 +14,7 @@ from .distances.minimum import MinimumDistance as MinimumDistance
 from .distances.point_sets import PointSetDistance as PointSetDistance
 from .distances.registry import all_distances as all_distances
 from .distances.soft import SoftDTW as SoftDTW
+from .distances.subsequences import search as search
 from .distances.subspace import SubspaceDistance as SubspaceDistance
 from .distances.symbols import Levenshtein as Levenshtein
 from .distances.tangent import TangentDistance as TangentDistance

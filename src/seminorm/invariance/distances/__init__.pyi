@@ -10,6 +10,8 @@ from .minimum import MinimumDistance as MinimumDistance
 from .point_sets import PointSetDistance as PointSetDistance
 from .registry import all_distances as all_distances
 from .soft import SoftDTW as SoftDTW
+from .subsequences import Matches as Matches
+from .subsequences import search as search
 from .subspace import SubspaceDistance as SubspaceDistance
 from .symbols import Levenshtein as Levenshtein
 from .tangent import TangentDistance as TangentDistance
