@@ -29,6 +29,8 @@ from .estimators import KernelPCA as KernelPCA
 from .estimators import KernelPerceptron as KernelPerceptron
 from .estimators import SlabMachine as SlabMachine
 from .estimators import Smoother as Smoother
+from .estimators import TableClassifier as TableClassifier
+from .estimators import TableRegressor as TableRegressor
 from .estimators import VirtualSVC as VirtualSVC
 from .estimators import match_spectrum as match_spectrum
 from .fields import Field as Field

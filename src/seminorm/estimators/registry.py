@@ -15,6 +15,7 @@ from .slab import SlabMachine
 from .smoother import Smoother
 from .svc import SVC
 from .svr import SVR
+from .tables import TableClassifier, TableRegressor
 from .virtual_svc import VirtualSVC
 
 #: the estimators
@@ -61,3 +62,5 @@ all_estimators.register(
 )
 all_estimators.register(EnclosingHypersphere, lambda: [EnclosingHypersphere(), EnclosingHypersphere(Linear(), 0.3)])
 all_estimators.register(SlabMachine)
+all_estimators.register(TableRegressor)
+all_estimators.register(TableClassifier)
