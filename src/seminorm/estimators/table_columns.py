@@ -16,15 +16,15 @@ _FOLDS = 5
 _MISSING = None
 
 
-class Table(NamedTuple):
+class RawColumns(NamedTuple):
     """The columns of X: numbers (n,) of float, or values (n,) of object."""
 
     columns: list[np.ndarray]
     categorical: np.ndarray  #: bool, per column
 
-    def take(self, rows: np.ndarray) -> Table:
+    def take(self, rows: np.ndarray) -> RawColumns:
         """Some of the rows."""
-        return Table([column[rows] for column in self.columns], self.categorical)
+        return RawColumns([column[rows] for column in self.columns], self.categorical)
 
     def keys(self) -> np.ndarray:
         """Numbers (n, .) that differ where rows differ."""
@@ -47,7 +47,7 @@ class Encoding(NamedTuple):
     numbers: np.ndarray  #: what replaces a missing number; codes of the levels, or mean targets, and those of others
 
 
-def read_table(estimator: Any, X: Any, categorical_features: Any, *, reset: bool) -> Table:
+def read_table(estimator: Any, X: Any, categorical_features: Any, *, reset: bool) -> RawColumns:
     """The columns of X, checked as scikit-learn does, with names and their number kept in the estimator."""
     by_type = categorical_features is None or isinstance(categorical_features, str)
     if by_type and categorical_features not in (None, FROM_DTYPE):
@@ -67,12 +67,12 @@ def read_table(estimator: Any, X: Any, categorical_features: Any, *, reset: bool
         column.astype(object) if is_category else _as_numbers(column, _name_of(estimator, j))
         for j, (column, is_category) in enumerate(zip(columns, chosen, strict=True))
     ]
-    return Table(ready, chosen)
+    return RawColumns(ready, chosen)
 
 
-def _numbers_only(estimator, X, reset: bool) -> Table:
+def _numbers_only(estimator, X, reset: bool) -> RawColumns:
     X = validate_data(estimator, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=reset)
-    return Table(list(X.T), np.zeros(X.shape[1], dtype=bool))
+    return RawColumns(list(X.T), np.zeros(X.shape[1], dtype=bool))
 
 
 def _chosen(estimator: Any, categorical_features: Any) -> np.ndarray:
@@ -152,7 +152,7 @@ class TableEncoder:
         self.encodings, self.n_outputs = encodings, n_outputs
 
     @classmethod
-    def fit_transform(cls, table: Table, Y: np.ndarray, weights: np.ndarray) -> tuple[TableEncoder, np.ndarray]:
+    def fit_transform(cls, table: RawColumns, Y: np.ndarray, weights: np.ndarray) -> tuple[TableEncoder, np.ndarray]:
         """The encoder, and the encoded rows (n, p)."""
         encodings, blocks = [], []
         for j, (column, is_category) in enumerate(zip(table.columns, table.categorical, strict=True)):
@@ -164,7 +164,7 @@ class TableEncoder:
         encoder = cls(encodings, Y.shape[1])
         return encoder, np.hstack(blocks) if blocks else np.zeros((len(Y), 1))
 
-    def transform(self, table: Table) -> np.ndarray:
+    def transform(self, table: RawColumns) -> np.ndarray:
         """Rows (n, p)."""
         blocks = [_encode(encoding, table.columns[encoding.column]) for encoding in self.encodings]
         return np.hstack(blocks) if blocks else np.zeros((len(table.columns[0]), 1))

@@ -26,13 +26,26 @@ from .table_columns import FROM_DTYPE, TableEncoder, read_table
 class TableExplanation(NamedTuple):
     """What carries the predictions of a stack; ``print`` shows it as a table.
 
+    Parameters
+    ----------
+    members : list of dict
+        Of each machine tried: its kernel, how often its metric was learned, its error on left-out rows, its weight.
+    columns : dict
+        Share of each column of X in the gradients, largest first.
+
+    Examples
+    --------
+    >>> from seminorm.estimators import TableExplanation
+    >>> print(TableExplanation([], {"age": 1.0}).columns)
+    {'age': 1.0}
+
     See Also
     --------
     TableRegressor, TableClassifier : their ``explain_``.
     """
 
-    members: list[dict[str, Any]]  #: of each machine tried: kernel, how often its metric was learned, error, weight
-    columns: dict[str, float]  #: share of each column of X in the gradients, largest first
+    members: list[dict[str, Any]]
+    columns: dict[str, float]
 
     def __str__(self) -> str:
         lines = ["machine                                    metric learned   left-out error   weight"]

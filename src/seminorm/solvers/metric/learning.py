@@ -11,7 +11,7 @@ import numpy as np
 
 from .gradients import metric_root, outer_products
 from .profiles import PowerProfile
-from .ridge import CenteredKernel, Fit, fit, left_out_last
+from .ridge import CenteredKernel, RidgeFit, fit, left_out_last
 from .walk import walk
 
 _ROWS = 1000  # at which gradients are averaged
@@ -35,7 +35,7 @@ class Iterate:
     """A kernel machine in a metric: x -> x root, sum_j dual[j] k(., x_j root) + constant."""
 
     root: np.ndarray  #: (d, d)
-    fit: Fit
+    fit: RidgeFit
     exponent: float  #: log10 of alpha over the mean of the centred kernel's diagonal
     left_out: np.ndarray  #: cross-fitted leave-one-out predictions (n, k)
     loss: float  #: their mean square error
@@ -127,7 +127,7 @@ class Learner:
             score(exponent)
         return known[exponent], exponent
 
-    def _fit(self, recipe: Recipe, root, exponent: float, rows: np.ndarray) -> tuple[Fit, np.ndarray]:
+    def _fit(self, recipe: Recipe, root, exponent: float, rows: np.ndarray) -> tuple[RidgeFit, np.ndarray]:
         """The machine of some rows, and the average outer product of its gradients."""
         system = self._system(recipe, root, rows)
         fitted = fit(system, self.Y[rows], system.scale * 10.0**exponent)

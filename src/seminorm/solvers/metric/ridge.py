@@ -54,7 +54,7 @@ class CenteredKernel:
         return np.average(Y - values, axis=0, weights=self.weights)
 
 
-class Fit(NamedTuple):
+class RidgeFit(NamedTuple):
     """A fitted function sum_j dual[j] k(., x_j) + constant."""
 
     dual: np.ndarray  #: (n, k)
@@ -62,11 +62,11 @@ class Fit(NamedTuple):
     alpha: float
 
 
-def fit(system: CenteredKernel, Y: np.ndarray, alpha: float) -> Fit:
+def fit(system: CenteredKernel, Y: np.ndarray, alpha: float) -> RidgeFit:
     """The minimiser at one alpha."""
     L, alpha = system.factor(alpha)
     dual, _ = system.dual(L, Y)
-    return Fit(dual, system.constant(dual, Y), alpha)
+    return RidgeFit(dual, system.constant(dual, Y), alpha)
 
 
 def left_out_last(system: CenteredKernel, Y: np.ndarray, alpha: float, count: int) -> np.ndarray:
