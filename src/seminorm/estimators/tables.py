@@ -65,6 +65,9 @@ class TableMachine(SavedEstimator, BaseEstimator, ABC):
     categorical_features: Any
     verbose: bool
     n_features_in_: int
+    _encoder: TableEncoder
+    _ranked: Ranked
+    _stack: Stack
 
     # -- training --------------------------------------------------------------------------------------------------
 
@@ -76,15 +79,14 @@ class TableMachine(SavedEstimator, BaseEstimator, ABC):
         table, Y = table.take(rows), Y[rows]
         with threads.suited_to(len(rows)), Progress(self.verbose, type(self).__name__) as progress:
             self._encoder, X = TableEncoder.fit_transform(table, Y, merged)
-            squashed = Squashed.fit(X, merged, self._encoder.levels)
-            self._scales = {"squashed": squashed, "ranked": Ranked.fit(X, merged, squashed)}
+            self._ranked = Ranked.fit(X, merged, Squashed.fit(X, merged, self._encoder.levels))
             self._points = self._on_scales(X)
             self._stack = train(self._points, Y, merged, progress.step)
         self._rows_fit_ = X
         return rows[self._stack.rows], merged[self._stack.rows]
 
     def _on_scales(self, X: np.ndarray) -> dict[str, np.ndarray]:
-        return {name: scale(X) for name, scale in self._scales.items()}
+        return {"squashed": self._ranked.squashed(X), "ranked": self._ranked(X)}
 
     def _values(self, X: Any) -> np.ndarray:
         """What the stack says at X (n, k)."""
@@ -92,7 +94,7 @@ class TableMachine(SavedEstimator, BaseEstimator, ABC):
         table = read_table(self, X, self.categorical_features, reset=False)
         Z = self._on_scales(self._encoder.transform(table))
         with threads.suited_to(len(self._rows_fit_)):
-            return sum(m.weight * m(Z[m.scale], self._points[m.scale]) for m in self._stack.machines)
+            return np.sum([m.weight * m(Z[m.scale], self._points[m.scale]) for m in self._stack.machines], axis=0)
 
     # -- what training found ---------------------------------------------------------------------------------------
 
@@ -125,20 +127,18 @@ class TableMachine(SavedEstimator, BaseEstimator, ABC):
         return tags
 
     def _fitted(self) -> dict[str, Any]:
-        squashed, ranked = self._scales["squashed"], self._scales["ranked"]
-        stack = self._stack
+        squashed, ranked, stack = self._ranked.squashed, self._ranked, self._stack
         return super()._fitted() | {
             "encoder": self._encoder.content(),
             "squashed": (squashed.mean, squashed.deviation, squashed.levels),
             "ranked": (ranked.knots, ranked.ranks, ranked.moments),
-            "machines": [tuple(machine._replace(profile=tuple(machine.profile))) for machine in stack.machines],
+            "machines": [tuple({**m._asdict(), "profile": tuple(m.profile)}.values()) for m in stack.machines],
             "stack": (stack.rows, stack.left_out, stack.losses),
         }
 
     def _restore(self, fitted: dict[str, Any]) -> None:
         self._encoder = TableEncoder.from_content(fitted.pop("encoder"))
-        squashed = Squashed(*fitted.pop("squashed"))
-        self._scales = {"squashed": squashed, "ranked": Ranked(squashed, *fitted.pop("ranked"))}
+        self._ranked = Ranked(Squashed(*fitted.pop("squashed")), *fitted.pop("ranked"))
         machines = [Machine(*parts) for parts in fitted.pop("machines")]
         machines = [machine._replace(profile=PowerProfile(*machine.profile)) for machine in machines]
         self._stack = Stack(machines, *fitted.pop("stack"))
@@ -191,6 +191,9 @@ class TableRegressor(RegressorMixin, TableMachine):
     ['x0', 'x1']
     """
 
+    _mean: np.ndarray
+    _deviation: np.ndarray
+
     def __init__(self, categorical_features: Any = FROM_DTYPE, verbose: bool = False):
         self.categorical_features, self.verbose = categorical_features, verbose
 
@@ -198,11 +201,11 @@ class TableRegressor(RegressorMixin, TableMachine):
         """Train on a table X, a DataFrame or an array (n, d), and values y, (n,) or (n, k)."""
         table = read_table(self, X, self.categorical_features, reset=True)
         _refuse_none(y)
-        y = _check_y(y, multi_output=True, y_numeric=True, estimator=self).astype(float)
-        check_consistent_length(table.columns[0], y)
-        weights = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
-        self._single = y.ndim == 1
-        Y = y.reshape(len(y), -1)
+        checked: np.ndarray = _check_y(y, multi_output=True, y_numeric=True, estimator=self).astype(float)
+        check_consistent_length(table.columns[0], checked)
+        weights = _check_sample_weight(sample_weight, checked, dtype=np.float64, ensure_non_negative=True)
+        self._single = checked.ndim == 1
+        Y = checked.reshape(len(checked), -1)
         self._mean, self._deviation = mean_and_deviation(Y, weights) if weights.any() else (Y[0], np.ones(Y.shape[1]))
         rows, kept = self._train(table, Y, (Y - self._mean) / self._deviation, weights)
         self._residuals = Y[rows] - self._mean - self._deviation * self._stack.left_out

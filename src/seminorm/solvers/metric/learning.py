@@ -85,12 +85,12 @@ class Learner:
             if step == recipe.n_iter or waited >= recipe.patience or n < _ENOUGH or d == 1:
                 break
             learned = metric_root(outer, recipe.kind, recipe.power)
-            crossed = [self._learned_on(recipe, half) for half in halves]
-            if learned is None or any(other is None for other in crossed):
+            crossed = [other for half in halves if (other := self._learned_on(recipe, half)) is not None]
+            if learned is None or len(crossed) < len(halves):
                 break
             root = learned
-            for half, other in zip(halves, crossed, strict=True):
-                half.root = other
+            for half, half_root in zip(halves, crossed, strict=True):
+                half.root = half_root
         return found
 
     def _system(self, recipe: Recipe, root: np.ndarray, rows: np.ndarray) -> CenteredKernel:
