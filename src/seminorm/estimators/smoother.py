@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,31 +15,27 @@ from .._base import blas as threads
 from .._base.memory import require_memory
 from .._base.warnings import warn_user
 from ..functions import Expansion, cross, design
-from ..kernels import Kernel, NegativeDistance, VectorKernel
+from ..kernels import Kernel, VectorKernel
 from ..nullspace import NullSpace, SoftTwin, identifiable, null_space_for, semidefinite_matrix, unisolvent_subset
 from ..nullspace.spaces import warn_off_span
 from ..solvers.ridge.iterative import IterativeSystem
 from ..solvers.ridge.selection import solve
 from ..solvers.ridge.system import Factor
-from .attempts import Attempt, advice, kernel_on_all, possible_attempts
-from .base import FunctionRegressor, alphas_of, kernel_for
+from .attempts import Attempt, advice
+from .base import FunctionRegressor, alphas_of
 from .engines import chosen_solver, solved_by_field, solved_fast
 from .field_smoother import FieldSmoother
 from .frames import GEOGRAPHIC, Frame, check_vector_data, frame_of, geographic_frame
 from .geography import GeographicColumns
+from .kernel_choice import best_attempt
 from .large_fits import large_system
 from .observations import FunctionalData, collect_observations, functional_shape, observed_functionals
-from .settling import choose_scale, has_open_scale, standardized, warn_of_units, with_column_numbers
+from .settling import warn_of_units, with_column_numbers
 from .slopes import gradient_variances
 from .smoother_parameters import check_parameters
 
 _CHUNK_COLUMNS = 1024
 _FAST_COLUMNS = 32
-_FACTORS = (1.0, 10.0, 100.0)  # of the soft null space
-_FEW = 40  # points per free function from which on nothing is left to choose in few dimensions
-_LOW_DIMENSION = 3
-_MANY = 1000  # points on which kernels are compared
-_GAIN = 0.005  # share by which a later kernel must be better than an earlier one
 _NEARLY = 0.9  # degrees of freedom, as a share of n, from which on a fit nearly interpolates
 _PREDICTED = 0.05  # share of the variance of y that leaving out may cost a fit that nearly interpolates
 _ENOUGH = 10
@@ -185,71 +181,21 @@ class Smoother(FunctionRegressor):
             warn_of_units(self.kernel, frame.with_units(known))
         self.__dict__.pop("_loo", None)
 
-        def attempt(kernel: Kernel) -> Attempt:
-            observed = collect_observations(X, self._y, weights, gradients, further, kernel)
-            return self._attempt(kernel, observed, int((weights > 0).sum()), self.solver)
+        used = np.flatnonzero(weights > 0)
+
+        def attempt(kernel: Kernel, part: np.ndarray | None = None) -> Attempt:
+            if part is None:
+                observed = collect_observations(X, self._y, weights, gradients, further, kernel)
+                return self._attempt(kernel, observed, len(used), self.solver)
+            rows = used[part]
+            observed = collect_observations(X[rows], self._y[rows], weights[rows], None, [], kernel)
+            return self._attempt(kernel, observed, len(part), "dense")
 
         values_only = gradients is None and not further
         with threads.suited_to(len(known)):
-            best = self._best(known, self._y[weights > 0], weights[weights > 0], attempt, values_only)
+            best = best_attempt(self, known, weights[used], attempt, values_only)
         self._adopt(best)
         return self
-
-    def _best(self, X, y, weights, attempt: Callable[[Kernel], Attempt], values_only: bool) -> Attempt:
-        """The attempt with the smallest leave-one-out error among the kernels to be tried; with many points they are
-        compared on some of them."""
-        settled = kernel_for(self.kernel, X, names=self._names())
-        is_open = has_open_scale(settled) or self.metric == "auto"
-        points, small = X, attempt
-        if len(X) > _MANY and values_only:
-            part = np.sort(np.random.default_rng(0).permutation(len(X))[:_MANY])
-            points, ys, ws = X[part], y[part], weights[part]
-
-            def small(kernel: Kernel) -> Attempt:
-                observed = collect_observations(points, ys, ws, None, [], kernel)
-                return self._attempt(kernel, observed, len(part), "dense")
-
-        def score(kernel: Kernel) -> float:
-            return small(kernel).left_out
-
-        if self.metric == "standardize":
-            settled = standardized(settled, X, weights)
-        if is_open:
-            settled, raw = choose_scale(settled, X, score), settled
-            if self.metric == "auto":
-                other = choose_scale(standardized(raw, X, weights), X, score)
-                settled = other if score(other) < score(settled) else settled
-        kernels = self._kernels(settled, points, values_only)
-        if len(kernels) == 1:
-            return attempt(kernel_on_all(kernels[0], X))
-        if isinstance(settled, VectorKernel):
-            likely = min(map(small, kernels), key=lambda attempted: attempted.score)
-            return likely if small is attempt else attempt(likely.kernel)
-        best, *others = [small(kernel) for kernel in kernels[:1]] + possible_attempts(small, kernels[1:])
-        for attempted in others:
-            if attempted.left_out < (1.0 - _GAIN) * best.left_out:
-                best = attempted
-        return best if small is attempt else attempt(kernel_on_all(best.kernel, X))
-
-    def _kernels(self, base: Kernel, X: np.ndarray, values_only: bool) -> list[Kernel]:
-        """Kernels to be tried, the first preferred: where points are few for the linear functions that the thin plate
-        leaves free, also with these at a price, and -r, which leaves the constant free."""
-        if isinstance(base, VectorKernel):
-            return [kernel.for_dimension(X.shape[1]) for kernel in base.alternatives()]
-        n, d = X.shape
-        wants_soft = isinstance(self.null_space, str) and self.null_space == "soft"
-        automatic = isinstance(self.null_space, str) and self.null_space == "auto" and isinstance(self.alpha, str)
-        few = n < _FEW * (d + 1) or d > _LOW_DIMENSION
-        if base.null_degree < 1 or not (wants_soft or (automatic and values_only and few and n > d + 1)):
-            return [base]
-        require_memory(3 * 8 * n**2, f"a dense fit of {n} observations", advice(d))
-        factors = _FACTORS if isinstance(self.alpha, str) else (10.0,)
-        soft: list[Kernel] = [SoftTwin(base, X, factor).for_dimension(d) for factor in factors]
-        if wants_soft or self.kernel is not None:
-            return soft if wants_soft else [base, *soft]
-        scale = getattr(base, "scale", None)  # of the columns, if they were standardised
-        rough = NegativeDistance() if scale is None else NegativeDistance().axis_scale(scale)
-        return [base, rough.for_dimension(d), *soft]
 
     def _choose_frame(self, X: np.ndarray, plain: bool) -> Frame:
         """What becomes of the points of the user, kept in ``_degrees`` and ``coordinates_``."""
