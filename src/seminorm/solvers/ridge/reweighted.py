@@ -16,7 +16,7 @@ import numpy as np
 from scipy.optimize import linprog, minimize_scalar
 
 from ..._base.warnings import warn_user
-from ...likelihoods import Likelihood
+from ...deviances import Deviance
 from .selection import Solution
 from .system import Factor, ReducedSystem
 
@@ -26,7 +26,9 @@ _STEPS = 200
 _DECADES = (1, -12)  # of the alphas tried, in units of the trace
 _PAST = 3  # steps for which the criterion rises before the search ends
 _WORST = 0.9  # effective degrees of freedom, as a share of n, at which it ends too
+_NOTHING_LEFT = 1e-4  # mean deviance, where that of the noise is known to be near 1
 _FINER = 6
+_SHARPEST = 1e-16  # a dispersion that is rounding
 _PHI = (-20.0, 20.0)  # log of the dispersion, in units of that of the residuals
 
 
@@ -39,9 +41,9 @@ class LikelihoodData(NamedTuple):
 
     K: np.ndarray
     P: np.ndarray
-    loss: Likelihood
+    loss: Deviance
     weights: np.ndarray
-    samples: Likelihood  #: before samples at the same point were merged; of the dispersion
+    samples: Deviance  #: before samples at the same point were merged; of the dispersion
     sample_weights: np.ndarray
     scatter: float  #: deviance of the samples about the means of their points
 
@@ -94,16 +96,14 @@ def refuse_separable(data: LikelihoodData) -> None:
 def fit(data: LikelihoodData, alpha: float, start: PenalizedFit | None = None) -> PenalizedFit:
     """The minimum at alpha, by damped Newton steps from another fit."""
     loss, weights = data.loss, data.weights
-    current = start and start._replace(alpha=alpha)
-    f = loss.link(loss.start(weights)) if current is None else current.values
+    f = loss.link(loss.start(weights)) if start is None else start.values
     scale = max(float(np.abs(weights * loss.gradient(f)).max()) / 2, float((weights * loss.curvature(f)).max()))
+    current = _newton(data, alpha, f) if start is None else start._replace(alpha=alpha)
     for _ in range(_STEPS):
-        step, _ = _newton(data, alpha, f)
-        current = step if current is None else _between(data, current, step)
-        f = current.values
-        slope = 0.5 * weights * loss.gradient(f) + alpha * current.dual  # zero at the minimum
+        slope = 0.5 * weights * loss.gradient(current.values) + alpha * current.dual  # zero at the minimum
         if np.abs(slope).max() <= _TOLERANCE * scale:
             return current
+        current = _between(data, current, _newton(data, alpha, current.values))
     warn_user(
         f"the penalised likelihood for alpha={alpha:g} has not reached its minimum within {_STEPS} steps: fitted means "
         "may have reached the end of their range (0 or 1, or 0), or the system is singular to working precision. Use a "
@@ -112,20 +112,18 @@ def fit(data: LikelihoodData, alpha: float, start: PenalizedFit | None = None) -
     return current
 
 
-def working(data: LikelihoodData, fitted: PenalizedFit) -> Working:
-    """The ridge regression whose solution is the fit."""
-    weights, targets = data.weights * data.loss.curvature(fitted.values), data.loss.targets(fitted.values)
+def working(data: LikelihoodData, values: np.ndarray, alpha: float) -> Working:
+    """The ridge regression that touches the objective at f; at the minimum, its solution is f."""
+    weights, targets = data.weights * data.loss.curvature(values), data.loss.targets(values)
     system = ReducedSystem(np.array(data.K), data.P, targets[:, None], weights)
-    return Working(weights, targets, Factor(system, fitted.alpha))
+    return Working(weights, targets, Factor(system, alpha))
 
 
-def _newton(data: LikelihoodData, alpha: float, f: np.ndarray) -> tuple[PenalizedFit, Factor]:
+def _newton(data: LikelihoodData, alpha: float, f: np.ndarray) -> PenalizedFit:
     """Where the quadratic that touches the objective at f has its minimum."""
-    h, targets = data.weights * data.loss.curvature(f), data.loss.targets(f)
-    system = ReducedSystem(np.array(data.K), data.P, targets[:, None], h)
-    factor = Factor(system, alpha)
-    dual, null = (part[:, 0] for part in system.coefficients(factor.g))
-    return _at(data, alpha, dual, null), factor
+    factor = working(data, f, alpha).factor
+    dual, null = (part[:, 0] for part in factor.system.coefficients(factor.g))
+    return _at(data, alpha, dual, null)
 
 
 def _at(data: LikelihoodData, alpha: float, dual: np.ndarray, null: np.ndarray) -> PenalizedFit:
@@ -183,7 +181,7 @@ def marginal_likelihood(data: LikelihoodData, fitted: PenalizedFit, factor: Fact
 
     if data.loss.dispersion is not None:
         return score(data.loss.dispersion), data.loss.dispersion
-    start = math.log(max(energy, np.finfo(float).tiny) / data.sample_weights.sum())
+    start = math.log(max(energy / data.sample_weights.sum(), _SHARPEST))
     found = minimize_scalar(
         lambda t: score(math.exp(start + t)), bounds=_PHI, method="bounded", options={"xatol": 1e-10}
     )
@@ -196,7 +194,7 @@ class _Trial(NamedTuple):
     edf: float
 
 
-class _Search:
+class _AlphaSearch:
     """Fits at several alphas, each started from the nearest one."""
 
     def __init__(self, data: LikelihoodData, criterion: str):
@@ -206,7 +204,7 @@ class _Search:
     def __call__(self, alpha: float) -> _Trial:
         near = min(self.trials, key=lambda known: abs(math.log(known / alpha)), default=None)
         fitted = fit(self.data, alpha, None if near is None else self.trials[near].fitted)
-        work = working(self.data, fitted)
+        work = working(self.data, fitted.values, alpha)
         if self.criterion == "reml":
             score = marginal_likelihood(self.data, fitted, work.factor)[0]
         else:
@@ -220,6 +218,9 @@ class _Search:
         for decade in range(_DECADES[0], _DECADES[1] - 1, -1):
             trial = self(trace * 10.0**decade)
             scores = [known.score for known in self.trials.values()]
+            known = self.data.loss.dispersion is not None
+            if known and trial.fitted.deviance < _NOTHING_LEFT * len(self.data.K):
+                return  # all means are at an end of their range
             if trial.edf > _WORST * len(self.data.K) or len(scores) - 1 - int(np.argmin(scores)) >= _PAST:
                 return
 
@@ -252,7 +253,7 @@ def solve_likelihood(
     """
     refuse_separable(data)
     criterion = "loo" if criterion == "auto" else criterion
-    search = _Search(data, criterion)
+    search = _AlphaSearch(data, criterion)
     if alpha is None:
         loss = data.loss
         first = data.weights * loss.curvature(loss.link(loss.start(data.weights)))
@@ -265,7 +266,7 @@ def solve_likelihood(
     chosen = search.trials[search.best]
     if not np.isfinite(chosen.score) and alpha is None:
         raise ValueError("alpha could not be chosen: the criterion is not finite for any alpha. Give alpha a number.")
-    work = working(data, chosen.fitted)
+    work = working(data, chosen.fitted.values, chosen.fitted.alpha)
     dispersion = marginal_likelihood(data, chosen.fitted, work.factor)[1]
     alphas = sorted(search.trials)
     path = {
@@ -275,7 +276,5 @@ def solve_likelihood(
     }
     variance = np.array([dispersion / chosen.fitted.alpha])
     left_out = left_out_deviance(data, work)
-    solution = Solution(
-        chosen.fitted.alpha, path, work.factor.g, chosen.edf, variance, work.factor, left_out=left_out
-    )
+    solution = Solution(chosen.fitted.alpha, path, work.factor.g, chosen.edf, variance, work.factor, left_out=left_out)
     return solution, chosen.fitted, work

@@ -1,4 +1,4 @@
-"""Likelihoods of exponential families as losses: one class per family, and the registry ``all_likelihoods``.
+"""Deviances of exponential families as losses: one class per family, and the registry ``all_deviances``.
 
 The loss is the unit deviance of y as a function of the linear predictor f, -2 phi times the log likelihood up to a
 constant, where the dispersion phi is 1 for counts and proportions. It is convex in f, and for normal noise it would be
@@ -10,7 +10,7 @@ To add a family, write a class with a ``name`` and register it: ``Smoother(famil
 Examples
 --------
 >>> import numpy as np
->>> from seminorm.likelihoods import Poisson
+>>> from seminorm.deviances import Poisson
 >>> counts = Poisson(np.array([0.0, 3.0]))
 >>> counts.mean(np.log([2.0, 3.0])), counts.value(np.log([2.0, 3.0])).round(6)
 (array([2., 3.]), array([4., 0.]))
@@ -22,18 +22,17 @@ from abc import abstractmethod
 from typing import ClassVar
 
 import numpy as np
-from scipy import stats
-from scipy.special import expit, gammaln, xlogy
+from scipy.special import expit, gammaln, gdtr, pdtr, xlogy
 
 from ._base.registry import Registry
 from .losses import Loss
 
-__all__ = ["LIKELIHOOD", "Binomial", "Gamma", "Likelihood", "Poisson", "all_likelihoods"]
-LIKELIHOOD = "likelihood"
+__all__ = ["Binomial", "Deviance", "Gamma", "Poisson", "all_deviances"]
+_SHARP = 1e5
 _FLAT = 1e-12  # of the curvature: enough for a working response to exist
 
 
-class Likelihood(Loss):
+class Deviance(Loss):
     """Base of the families.
 
     Parameters
@@ -48,14 +47,16 @@ class Likelihood(Loss):
     Examples
     --------
     >>> import numpy as np
-    >>> from seminorm.likelihoods import Binomial
+    >>> from seminorm.deviances import Binomial
     >>> Binomial(np.array([1.0])).mean(np.array([0.0]))
     array([0.5])
     """
 
-    task = LIKELIHOOD
+    task = "family"
     #: phi in the variance phi V(mean) of an observation of weight 1; None if it is to be estimated
     dispersion: ClassVar[float | None] = 1.0
+    #: whether an observation of weight 1 is a whole number
+    is_discrete: ClassVar[bool] = True
 
     @classmethod
     @abstractmethod
@@ -88,7 +89,7 @@ class Likelihood(Loss):
 
     @abstractmethod
     def saturated(self, weights: np.ndarray, dispersion: float) -> float:
-        """The log likelihood where the means are y, for observations of dispersion / weights."""
+        """The log likelihood where the means are y; weights are numbers of repetitions."""
 
     @staticmethod
     @abstractmethod
@@ -119,13 +120,8 @@ class Likelihood(Loss):
     def cdf(t: np.ndarray, mean: np.ndarray, dispersion: float) -> np.ndarray:
         """Probability that an observation of weight 1 is at most t."""
 
-    @classmethod
-    def round_up(cls, t: np.ndarray) -> np.ndarray:
-        """The smallest value from t on that an observation may have."""
-        return np.ceil(t)
 
-
-class Binomial(Likelihood):
+class Binomial(Deviance):
     """Labels 0 and 1, or shares of successes with the numbers of trials as weights; logit link.
 
     Parameters
@@ -140,7 +136,7 @@ class Binomial(Likelihood):
     Examples
     --------
     >>> import numpy as np
-    >>> from seminorm.likelihoods import Binomial
+    >>> from seminorm.deviances import Binomial
     >>> Binomial(np.array([1.0, 0.5])).value(np.zeros(2)).round(4)
     array([1.3863, 0.    ])
     """
@@ -193,10 +189,10 @@ class Binomial(Likelihood):
 
     @staticmethod
     def cdf(t: np.ndarray, mean: np.ndarray, dispersion: float) -> np.ndarray:
-        return stats.bernoulli.cdf(t, mean)
+        return np.where(t < 0.0, 0.0, np.where(t < 1.0, 1.0 - mean, 1.0))
 
 
-class _LogLink(Likelihood):
+class _LogLink(Deviance):
     """The mean is exp(f)."""
 
     @staticmethod
@@ -229,7 +225,7 @@ class Poisson(_LogLink):
     Examples
     --------
     >>> import numpy as np
-    >>> from seminorm.likelihoods import Poisson
+    >>> from seminorm.deviances import Poisson
     >>> Poisson(np.array([0.0, 1.0])).gradient(np.zeros(2))
     array([2., 0.])
     """
@@ -265,7 +261,7 @@ class Poisson(_LogLink):
 
     @staticmethod
     def cdf(t: np.ndarray, mean: np.ndarray, dispersion: float) -> np.ndarray:
-        return stats.poisson.cdf(t, mean)
+        return np.where(t < 0.0, 0.0, pdtr(np.floor(np.maximum(t, 0.0)), mean))
 
 
 class Gamma(_LogLink):
@@ -283,13 +279,13 @@ class Gamma(_LogLink):
     Examples
     --------
     >>> import numpy as np
-    >>> from seminorm.likelihoods import Gamma
+    >>> from seminorm.deviances import Gamma
     >>> Gamma(np.array([1.0, 2.0])).gradient(np.zeros(2))
     array([ 0., -2.])
     """
 
     name = "gamma"
-    dispersion = None
+    dispersion, is_discrete = None, False
 
     @classmethod
     def check(cls, y: np.ndarray) -> None:
@@ -310,8 +306,11 @@ class Gamma(_LogLink):
         return self._ratio(f)
 
     def saturated(self, weights: np.ndarray, dispersion: float) -> float:
-        shape = weights / dispersion
-        return float((shape * np.log(shape) - shape - gammaln(shape) - np.log(self.y)).sum())
+        shape = 1.0 / dispersion
+        sharpness = shape * np.log(shape) - shape - gammaln(shape)
+        if shape > _SHARP:  # Stirling's series, as the terms cancel
+            sharpness = 0.5 * np.log(shape / (2.0 * np.pi)) - 1.0 / (12.0 * shape)
+        return float(weights.sum() * sharpness - weights @ np.log(self.y))
 
     def start(self, weights: np.ndarray) -> np.ndarray:
         return self.y
@@ -322,12 +321,7 @@ class Gamma(_LogLink):
 
     @staticmethod
     def cdf(t: np.ndarray, mean: np.ndarray, dispersion: float) -> np.ndarray:
-        return stats.gamma.cdf(t, 1.0 / dispersion, scale=mean * dispersion)
-
-    @classmethod
-    def round_up(cls, t: np.ndarray) -> np.ndarray:
-        """All positive numbers may occur."""
-        return t
+        return gdtr(1.0 / (mean * dispersion), 1.0 / dispersion, np.maximum(t, 0.0))
 
 
 def _some(y: np.ndarray, wrong: np.ndarray) -> str:
@@ -337,7 +331,7 @@ def _some(y: np.ndarray, wrong: np.ndarray) -> str:
 _COUNTS = np.array([0.0, 3.0, 1.0, 7.0])
 
 #: the families that ``Smoother(family=...)`` may name, beside the normal one
-all_likelihoods: Registry[Likelihood] = Registry("likelihood")
-all_likelihoods.register(Binomial, lambda: [Binomial(np.array([0.0, 1.0, 0.3, 1.0]))])
-all_likelihoods.register(Poisson, lambda: [Poisson(_COUNTS)])
-all_likelihoods.register(Gamma, lambda: [Gamma(_COUNTS + 0.1)])
+all_deviances: Registry[Deviance] = Registry("deviance")
+all_deviances.register(Binomial, lambda: [Binomial(np.array([0.0, 1.0, 0.3, 1.0]))])
+all_deviances.register(Poisson, lambda: [Poisson(_COUNTS)])
+all_deviances.register(Gamma, lambda: [Gamma(_COUNTS + 0.1)])
