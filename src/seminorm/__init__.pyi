@@ -1,5 +1,6 @@
 from . import bases as bases
 from . import clouds as clouds
+from . import deviances as deviances
 from . import estimators as estimators
 from . import fields as fields
 from . import files as files

@@ -22,7 +22,13 @@ from .virtual_svc import VirtualSVC
 all_estimators: Registry[BaseEstimator] = Registry("estimator")
 all_estimators.register(
     Smoother,
-    lambda: [Smoother(), Smoother(Gaussian(), criterion="reml"), Smoother(NegativeDistance(), criterion="loo")],
+    lambda: [
+        Smoother(),
+        Smoother(Gaussian(), criterion="reml"),
+        Smoother(NegativeDistance(), criterion="loo"),
+        Smoother(family="poisson"),
+        Smoother(family="gamma", criterion="reml"),
+    ],
 )
 all_estimators.register(FieldSmoother)
 all_estimators.register(
