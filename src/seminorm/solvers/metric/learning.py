@@ -16,7 +16,7 @@ from .walk import walk
 
 _ROWS = 1000  # at which gradients are averaged
 _ENOUGH = 12  # points from which on a metric is learned
-_GAIN = 1e-3  # of an iterate that counts as better than the one before
+_GAIN = 1e-2  # of an iterate that counts as better than the one before
 
 
 @dataclass
@@ -26,7 +26,7 @@ class Recipe:
     profile: PowerProfile
     kind: str = "full"
     power: float = 1.0
-    n_iter: int = 4
+    n_iter: int = 8
     patience: int = 2
 
 
