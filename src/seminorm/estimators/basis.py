@@ -56,7 +56,7 @@ def spread_out(X: Any, number: int, rng: np.random.RandomState) -> np.ndarray:
     nearest = np.full(len(points), float(squares.max(initial=0.0)) or 1.0)
     chosen = np.empty(0, dtype=int)
     while len(chosen) < number:
-        possible = np.count_nonzero(nearest)
+        possible = int(np.count_nonzero(nearest))
         size = min(max(_FIRST, number // _ROUNDS), number - len(chosen), possible)
         if not size:
             break
@@ -79,9 +79,9 @@ def values_at(kernel: Kernel | None, X: Any, basis: np.ndarray) -> Callable[[np.
     """Rows of kernel values at the basis points: kept if they are not too many, otherwise computed when asked for."""
     if kernel is None:
         return lambda points: X[np.ix_(points, basis)]
-    centres = X[basis]
+    centers = X[basis]
     free, needed = available_bytes(), 8 * X.shape[0] * len(basis)
     if needed <= min(_KEPT_BYTES, np.inf if free is None else _KEPT_SHARE * free):
-        matrix = kernel(X, centres)
+        matrix = kernel(X, centers)
         return lambda points: matrix[points]
-    return lambda points: kernel(X[points], centres)
+    return lambda points: kernel(X[points], centers)

@@ -13,7 +13,7 @@ from scipy.linalg import qr, solve_triangular
 
 from ...nullspace.linear_algebra import independent_columns
 from ..linear.householder import Reflectors, lower_symmetric
-from .features import FeatureMap, Moments, Rows, Variances, WeightedGram
+from .features import FeatureCoordinates, FeatureRows, Moments, Variances, WeightedGram
 from .machines import SOFT, Coefficients, cholesky_with_ridge, constant_first
 from .primal import GramOfActive
 
@@ -46,10 +46,11 @@ class BasisMachine:
         self._combinations = independent_columns(P, tolerance)
         P = P if self._combinations is None else P @ self._combinations
         p = P.shape[1]
+        self._R: np.ndarray
         Q, self._R = qr(P, mode="economic") if p else (P, np.empty((0, 0)))
-        map = FeatureMap(*_factor(core, annihilated, tolerance), turn=np.eye(p), n_free=p)
+        map = FeatureCoordinates(*_factor(core, annihilated, tolerance), turn=np.eye(p), n_free=p)
         judges = None if n <= JUDGES else np.sort(np.random.default_rng(0).permutation(n)[:JUDGES])
-        rows = Rows(raw, Q, map, judges)
+        rows = FeatureRows(raw, Q, map, judges)
         along = rows.sweep(lambda: Moments(len(basis), p)).of_features(map, np.eye(p)).T
         sizes = rows.sweep(lambda: Variances(lambda U: U[: map.n_kernel]), judges).values
         beside = n * float(sizes.mean()) - float((along**2).sum())
@@ -59,7 +60,7 @@ class BasisMachine:
         self.Q = Q
         if soft and p > 1:
             turn = np.roll(constant_first(Q), -1, axis=1)
-            map = FeatureMap(map.reflectors, map.L, turn, 1, along, SOFT * self.scale)
+            map = FeatureCoordinates(map.reflectors, map.L, turn, 1, along, SOFT * self.scale)
             self.Q = Q @ turn[:, -1:]
         self.K = rows.with_map(map)
         self._grams: dict[int, GramOfActive] = {}
@@ -96,7 +97,7 @@ class BasisMachine:
             full = np.zeros((2, len(self.K)))
             full[1, active] = dual
             sums = self.K.sweep(partial(WeightedGram, self.K.map.width), active, tuple(full))
-            dual = sums.moment[: self.K.map.n_penalised]
+            dual = sums.moment[: self.K.map.n_penalized]
         c, b = self.K.map.coefficients(np.concatenate([dual, null])[:, None])
         null = solve_triangular(self._R, b[:, 0]) if len(self._R) else b[:, 0]
         return Coefficients(self.basis, c[:, 0], null if self._combinations is None else self._combinations @ null)

@@ -21,7 +21,7 @@ _ENTRIES = 2**23  # of a block of kernel values
 
 
 @dataclass
-class FeatureMap:
+class FeatureCoordinates:
     """From kernel values at the centres, and free functions, to features, and back: all of it is linear."""
 
     reflectors: Reflectors | None  #: turn centres so that the first ``rank`` belong to the polynomials
@@ -37,14 +37,14 @@ class FeatureMap:
         return len(self.L)
 
     @property
-    def n_penalised(self) -> int:
+    def n_penalized(self) -> int:
         """Number of coordinates whose squares make the semi-norm; those of the free functions follow."""
         return self.n_kernel + self._n_priced
 
     @property
     def width(self) -> int:
         """Number of coordinates of a function."""
-        return self.n_penalised + self.n_free
+        return self.n_penalized + self.n_free
 
     @property
     def _n_priced(self) -> int:
@@ -69,8 +69,8 @@ class FeatureMap:
             kernel -= self.along.T @ free_part
         U[: self.n_kernel] = kernel
         turned = self.turn.T @ free_part
-        U[self.n_kernel : self.n_penalised] = np.sqrt(self.price) * turned[: self._n_priced]
-        U[self.n_penalised :] = turned[len(turned) - self.n_free :]
+        U[self.n_kernel : self.n_penalized] = np.sqrt(self.price) * turned[: self._n_priced]
+        U[self.n_penalized :] = turned[len(turned) - self.n_free :]
         return U
 
     def coefficients(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -81,8 +81,8 @@ class FeatureMap:
         if self.reflectors is not None:
             c = self.reflectors.apply(np.vstack([np.zeros((self.reflectors.V.shape[1], w.shape[1])), inner]))
         turned = np.zeros((self.turn.shape[1], theta.shape[1]))
-        turned[: self._n_priced] = np.sqrt(self.price) * theta[self.n_kernel : self.n_penalised]
-        turned[len(turned) - self.n_free :] = theta[self.n_penalised :]
+        turned[: self._n_priced] = np.sqrt(self.price) * theta[self.n_kernel : self.n_penalized]
+        turned[len(turned) - self.n_free :] = theta[self.n_penalized :]
         b = self.turn @ turned
         return c, b if self.along is None else b - self.along @ w
 
@@ -91,19 +91,20 @@ class FeatureMap:
 class Block:
     """Some rows: kernel values at the centres (k, m), and free functions (k, p)."""
 
-    map: FeatureMap
+    map: FeatureCoordinates
     raw: np.ndarray
     Q: np.ndarray
 
 
-class Accumulator(Protocol):
+class SumOverRows(Protocol):
     """A sum over points, made block by block; ``merge`` adds what was found on later points."""
 
-    def add(self, block: Block, *columns: np.ndarray) -> None: ...
+    @property
+    def add(self) -> Callable[..., None]: ...  #: of a block, and numbers of its points
     def merge(self, other: Any) -> None: ...
 
 
-_Sum = TypeVar("_Sum", bound=Accumulator)
+_Sum = TypeVar("_Sum", bound=SumOverRows)
 
 
 class WeightedGram:
@@ -172,8 +173,8 @@ class Variances:
 class Moments:
     """Phi_zx Q, of kernel values and free functions."""
 
-    def __init__(self, n_centres: int, n_free: int):
-        self.kernel_part = np.zeros((n_centres, n_free))
+    def __init__(self, n_centers: int, n_free: int):
+        self.kernel_part = np.zeros((n_centers, n_free))
 
     def add(self, block: Block) -> None:
         self.kernel_part += block.raw.T @ block.Q
@@ -181,12 +182,12 @@ class Moments:
     def merge(self, other: Moments) -> None:
         self.kernel_part += other.kernel_part
 
-    def of_features(self, map: FeatureMap, free_part: np.ndarray) -> np.ndarray:
+    def of_features(self, map: FeatureCoordinates, free_part: np.ndarray) -> np.ndarray:
         """F' Q (n_kernel, p), with Q' Q (p, p)."""
         return map.moments(self.kernel_part, free_part)[: map.n_kernel]
 
 
-class Rows:
+class FeatureRows:
     """U, row by row; ``raw(points)`` are kernel values (k, m), Q (n, p) the free functions at all points.
 
     ``judges`` are the points whose leave-one-out values choose alpha, None for all of them.
@@ -196,7 +197,7 @@ class Rows:
         self,
         raw: Callable[[np.ndarray], np.ndarray],
         Q: np.ndarray,
-        map: FeatureMap,
+        map: FeatureCoordinates,
         judges: np.ndarray | None = None,
         points: np.ndarray | None = None,
     ):
@@ -206,14 +207,16 @@ class Rows:
     def __len__(self) -> int:
         return len(self._Q) if self._points is None else len(self._points)
 
-    def with_map(self, map: FeatureMap) -> Rows:
+    def with_map(self, map: FeatureCoordinates) -> FeatureRows:
         """The same rows in other coordinates."""
-        return Rows(self._raw, self._Q, map, self.judges, self._points)
+        return FeatureRows(self._raw, self._Q, map, self.judges, self._points)
 
-    def restricted(self, points: np.ndarray) -> Rows:
+    def restricted(self, points: np.ndarray) -> FeatureRows:
         """Some of the rows."""
         judges = None if self.judges is None else np.flatnonzero(np.isin(points, self.judges))
-        return Rows(self._raw, self._Q, self.map, judges, points if self._points is None else self._points[points])
+        return FeatureRows(
+            self._raw, self._Q, self.map, judges, points if self._points is None else self._points[points]
+        )
 
     def sweep(
         self,
@@ -241,10 +244,10 @@ class Rows:
         c, b = self.map.coefficients(theta[:, None])
         return self.sweep(lambda: Values(c, b)).values[:, 0]
 
-    def penalised(self) -> np.ndarray:
-        """The features F (n, n_penalised) in memory."""
-        F = np.empty((len(self), self.map.n_penalised))
+    def penalized(self) -> np.ndarray:
+        """The features F (n, n_penalized) in memory."""
+        F = np.empty((len(self), self.map.n_penalized))
         for rows in self._blocks(None):
             places = rows if self._points is None else self._points[rows]
-            F[rows] = self.map.features(self._raw(places), self._Q[places])[: self.map.n_penalised].T
+            F[rows] = self.map.features(self._raw(places), self._Q[places])[: self.map.n_penalized].T
         return F

@@ -109,10 +109,10 @@ def minimize(
     """
     if start is None:
         start = _doubling_start(K, Q, loss, alpha, weights, max_iter)
-    return descend(Search(K, Q, loss, alpha, weights), start, max_iter)
+    return descend(DescentSearch(K, Q, loss, alpha, weights), start, max_iter)
 
 
-def descend(search: Search, start: Any, max_iter: int) -> Any:
+def descend(search: DescentSearch, start: Any, max_iter: int) -> Any:
     """Newton steps until the active set stays, from the solution for another alpha or, if there is none, from zero."""
     nothing = 1e-18 * search.objective(search.zero())
     state = search.beginning() if start is None else search.state_of(start)
@@ -134,7 +134,7 @@ def descend(search: Search, start: Any, max_iter: int) -> Any:
 
 
 @dataclass
-class State:
+class DescentState:
     """A point of the search: coefficients, with Q'a = 0 (or coordinates), and fitted values."""
 
     dual: np.ndarray
@@ -143,7 +143,7 @@ class State:
 
 
 @dataclass(eq=False)
-class Model:
+class LossModel:
     """The quadratic model of the loss: active points, what they are drawn to, and how strongly."""
 
     active: np.ndarray
@@ -152,27 +152,27 @@ class Model:
     straight: np.ndarray  #: (n,) coefficients of the points where the loss is linear, zero at the others
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Model) and all(
+        return isinstance(other, LossModel) and all(
             np.array_equal(getattr(self, name), getattr(other, name))
             for name in ("active", "targets", "curvature", "straight")
         )
 
 
-class Search:
+class DescentSearch:
     """The objective and its exact line search."""
 
     def __init__(self, K: Gram, Q: np.ndarray, loss: SmoothLoss, alpha: float, weights: np.ndarray):
         self.K, self.Q, self.loss, self.alpha, self.weights = K, Q, loss, alpha, weights
 
-    def state_of(self, start: NewtonSolution) -> State:
+    def state_of(self, start: Any) -> DescentState:
         """The point where another search ended."""
         return self.state(start.active, start.dual, start.null, start.values)
 
-    def zero(self) -> State:
+    def zero(self) -> DescentState:
         n = len(self.K)
-        return State(np.zeros(n), np.zeros(self.Q.shape[1]), np.zeros(n))
+        return DescentState(np.zeros(n), np.zeros(self.Q.shape[1]), np.zeros(n))
 
-    def beginning(self) -> State:
+    def beginning(self) -> DescentState:
         """Zero; or the median of the targets, if the constant is free and that is better: a regression whose loss is
         linear at all points has nothing that bends to lead on."""
         zero = self.zero()
@@ -183,27 +183,29 @@ class Search:
         better = self.objective(middle) < self.objective(zero)
         return middle if better and getattr(self.loss, "task", "") == REGRESSION else zero
 
-    def constant(self, level: float) -> State:
+    def constant(self, level: float) -> DescentState:
         """The constant function, as far as it is free."""
         null = self.Q.T @ np.full(len(self.K), level)
-        return State(np.zeros(len(self.K)), null, self.Q @ null)
+        return DescentState(np.zeros(len(self.K)), null, self.Q @ null)
 
-    def state(self, active: np.ndarray, dual: np.ndarray, null: np.ndarray, values: np.ndarray | None = None) -> State:
+    def state(
+        self, active: np.ndarray, dual: np.ndarray, null: np.ndarray, values: np.ndarray | None = None
+    ) -> DescentState:
         full = np.zeros(len(self.K))
         full[active] = dual
         if values is None:
             values = product(self.K, active, dual, full) + self.Q @ null
-        return State(full, null, values)
+        return DescentState(full, null, values)
 
-    def model(self, values: np.ndarray) -> Model:
+    def model(self, values: np.ndarray) -> LossModel:
         active = np.flatnonzero(self.loss.active(values))
         straight = np.zeros(len(values))
         if hasattr(self.loss, "linear"):
             slopes = -self.weights * self.loss.gradient(values) / (2.0 * self.alpha)
             straight = np.where(self.loss.linear(values), slopes, 0.0)
-        return Model(active, self.loss.targets(values)[active], self.loss.curvature(values)[active], straight)
+        return LossModel(active, self.loss.targets(values)[active], self.loss.curvature(values)[active], straight)
 
-    def minimum(self, model: Model, factor: Any, before: State) -> State:
+    def minimum(self, model: LossModel, factor: Any, before: DescentState) -> DescentState:
         """Where the model is smallest; what it does not determine stays as it was before."""
         previous = before.null
         if not model.straight.any():
@@ -217,7 +219,7 @@ class Search:
         points = np.flatnonzero(full)
         return self.state(points, full[points], null)
 
-    def factor(self, model: Model) -> Any:
+    def factor(self, model: LossModel) -> Any:
         """The system of the model, factorised."""
         noise = np.zeros(len(self.K))
         noise[model.active] = self.alpha / (self.weights[model.active] * model.curvature)
@@ -226,17 +228,17 @@ class Search:
         except np.linalg.LinAlgError as error:
             raise np.linalg.LinAlgError(f"{error}: take a larger alpha than {self.alpha:g}.") from None
 
-    def objective(self, state: State) -> float:
+    def objective(self, state: DescentState) -> float:
         return float(self.alpha * self.inner(state, state) + self.weights @ self.loss.value(state.values))
 
-    def inner(self, one: State, other: State) -> float:
+    def inner(self, one: DescentState, other: DescentState) -> float:
         """The inner product of the semi-norm: a'K a2 = a'f2."""
         return float(one.dual @ other.values)
 
-    def step_towards(self, old: State, new: State) -> tuple[State, float, float]:
+    def step_towards(self, old: DescentState, new: DescentState) -> tuple[DescentState, float, float]:
         """The minimum of the objective between old and new: its slope increases, so bisection finds its zero."""
         d_dual, d_values = new.dual - old.dual, new.values - old.values
-        change = State(d_dual, new.null - old.null, d_values)
+        change = DescentState(d_dual, new.null - old.null, d_values)
         linear, quadratic = self.inner(change, old) + self.inner(old, change), 2.0 * self.inner(change, change)
 
         def slope(t: float) -> float:
@@ -247,10 +249,10 @@ class Search:
         if slope(1.0) <= 1e-12 * before:
             return new, 1.0, before - self.objective(new)
         step = first_zero(slope, _BISECTIONS)
-        mixed = State(old.dual + step * d_dual, old.null + step * change.null, old.values + step * d_values)
+        mixed = DescentState(old.dual + step * d_dual, old.null + step * change.null, old.values + step * d_values)
         return mixed, step, before - self.objective(mixed)
 
-    def finish(self, state: State, model: Model, factor: Any, iterations: int) -> Any:
+    def finish(self, state: DescentState, model: LossModel, factor: Any, iterations: int) -> Any:
         """Coefficients on the active set at the minimum, and the factorisation that belongs to it."""
         now = self.model(state.values)
         if now != model:
@@ -265,7 +267,7 @@ class Search:
         if np.abs(found.values - state.values).max() > _MISMATCH * max(1.0, np.abs(state.values).max()):
             found = self.minimum(now, factor, state)
         else:
-            found = State(found.dual, state.null, state.values)
+            found = DescentState(found.dual, state.null, state.values)
         return NewtonSolution(
             points, found.dual[points], found.null, found.values, now.targets, iterations, factor, now.active
         )

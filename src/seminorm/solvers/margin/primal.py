@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
 
 from .active_set import NullSpaceBlock, left_out, left_out_together
-from .features import Rows, Variances, WeightedGram
-from .newton import DOUBLING_START, GROWTH, Model, Search, SmoothLoss, State, descend
+from .features import FeatureRows, Variances, WeightedGram
+from .newton import DOUBLING_START, GROWTH, DescentSearch, DescentState, LossModel, SmoothLoss, descend
 
 _RENEWALS = 8  # how often the points may be exchanged before G is summed up again, for its rounding errors
 
@@ -24,7 +25,7 @@ _RENEWALS = 8  # how often the points may be exchanged before G is summed up aga
 class GramOfActive:
     """G = U' diag(weights) U and U' q, kept from one step to the next."""
 
-    rows: Rows
+    rows: FeatureRows
     weights: np.ndarray = field(init=False)
     q: np.ndarray = field(init=False)
     sums: WeightedGram = field(init=False)
@@ -44,10 +45,10 @@ class GramOfActive:
 
     def move_to(self, weights: np.ndarray, q: np.ndarray) -> None:
         """Change weights and q (n,): only the rows of points that differ are used, unless all afresh are fewer."""
-        changed = np.count_nonzero(weights != self.weights)
+        changed = int(np.count_nonzero(weights != self.weights))
         if changed >= np.count_nonzero(weights) or self._exchanged + changed > _RENEWALS * len(weights):
             self._clear()
-            changed = np.count_nonzero(weights)
+            changed = int(np.count_nonzero(weights))
         self._exchanged += changed
         points = np.flatnonzero((weights != self.weights) | (q != self.q))
         self.rows.sweep(
@@ -60,20 +61,21 @@ class PrimalFactor(NullSpaceBlock):
     """G + alpha on the penalised coordinates, factorised, and the Schur complement of the free ones."""
 
     def __init__(self, gram: GramOfActive, alpha: float):
-        n_penalised, G = gram.rows.map.n_penalised, gram.sums.G
+        n_penalized, G = gram.rows.map.n_penalized, gram.sums.G
         self.alpha, self._moment = alpha, gram.sums.moment.copy()
-        A = np.array(G[:n_penalised, :n_penalised], order="F")
+        A = np.array(G[:n_penalized, :n_penalized], order="F")
         pull = float(gram.weights.sum()) or 1.0
         scale = (float(np.trace(A)) + alpha * np.count_nonzero(gram.weights)) / pull or 1.0  # of K_ss + noise
         A[np.diag_indices_from(A)] += alpha
+        self.L: np.ndarray
         self.L, info = lapack.dpotrf(A, lower=1, overwrite_a=1, clean=0) if len(A) else (A, 0)
         if info > 0:
             raise np.linalg.LinAlgError(
-                f"the system of the {n_penalised} coordinates is not positive definite: alpha is lost to rounding"
+                f"the system of the {n_penalized} coordinates is not positive definite: alpha is lost to rounding"
             )
-        edge = G[n_penalised:, :n_penalised].T
+        edge = G[n_penalized:, :n_penalized].T
         self.edge = self._forward(edge)
-        corner = G[n_penalised:, n_penalised:]
+        corner = G[n_penalized:, n_penalized:]
         corner = np.tril(corner) + np.tril(corner, -1).T
         self._keep_schur((corner - self.edge.T @ self.edge) / alpha, scale)
 
@@ -121,7 +123,7 @@ class PrimalSolution:
         """(n,) what the points pull with."""
         return self.weights * self.targets + self.alpha * self.straight
 
-    def leave_one_out(self, rows: Rows, Q=None, removal=None, groups: np.ndarray | None = None) -> np.ndarray:
+    def leave_one_out(self, rows: FeatureRows, Q=None, removal=None, groups: np.ndarray | None = None) -> np.ndarray:
         """As :meth:`.newton.NewtonSolution.leave_one_out`; where judges are named, NaN at all other points."""
         self.gram.move_to(self.weights, self.moment())
         factor = PrimalFactor(self.gram, self.alpha)
@@ -162,32 +164,32 @@ def minimize(
     return descend(PrimalSearch(gram, loss, alpha, weights), start, max_iter)
 
 
-class PrimalSearch(Search):
+class PrimalSearch(DescentSearch):
     """The objective in coordinates, and its exact line search."""
 
     def __init__(self, gram: GramOfActive, loss: SmoothLoss, alpha: float, weights: np.ndarray):
         self.gram, self.rows, self.loss, self.alpha, self.weights = gram, gram.rows, loss, alpha, weights
 
-    def at(self, penalised: np.ndarray, free: np.ndarray) -> State:
+    def at(self, penalized: np.ndarray, free: np.ndarray) -> DescentState:
         """A point with its values."""
-        return State(penalised, free, self.rows.values(np.concatenate([penalised, free])))
+        return DescentState(penalized, free, self.rows.values(np.concatenate([penalized, free])))
 
-    def state_of(self, start: PrimalSolution) -> State:
-        return State(start.dual, start.null, start.values)
+    def state_of(self, start: Any) -> DescentState:
+        return DescentState(start.dual, start.null, start.values)
 
-    def zero(self) -> State:
+    def zero(self) -> DescentState:
         map = self.rows.map
-        return State(np.zeros(map.n_penalised), np.zeros(map.n_free), np.zeros(len(self.rows)))
+        return DescentState(np.zeros(map.n_penalized), np.zeros(map.n_free), np.zeros(len(self.rows)))
 
-    def constant(self, level: float) -> State:
+    def constant(self, level: float) -> DescentState:
         n, map = len(self.rows), self.rows.map
         found = self.rows.sweep(partial(WeightedGram, map.width), None, (np.zeros(n), np.full(n, level)))
-        return self.at(np.zeros(map.n_penalised), found.moment[map.n_penalised :])
+        return self.at(np.zeros(map.n_penalized), found.moment[map.n_penalized :])
 
-    def inner(self, one: State, other: State) -> float:
+    def inner(self, one: DescentState, other: DescentState) -> float:
         return float(one.dual @ other.dual)
 
-    def factor(self, model: Model) -> PrimalFactor:
+    def factor(self, model: LossModel) -> PrimalFactor:
         weights, targets = self._full(model)
         self.gram.move_to(weights, weights * targets + self.alpha * model.straight)
         try:
@@ -195,10 +197,10 @@ class PrimalSearch(Search):
         except np.linalg.LinAlgError as error:
             raise np.linalg.LinAlgError(f"{error}: take a larger alpha than {self.alpha:g}.") from None
 
-    def minimum(self, model: Model, factor: PrimalFactor, before: State) -> State:
+    def minimum(self, model: LossModel, factor: PrimalFactor, before: DescentState) -> DescentState:
         return self.at(*factor.solve(before.null))
 
-    def finish(self, state: State, model: Model, factor: PrimalFactor, iterations: int) -> PrimalSolution:
+    def finish(self, state: DescentState, model: LossModel, factor: PrimalFactor, iterations: int) -> PrimalSolution:
         now = self.model(state.values)
         weights, targets = self._full(now)
         active = np.flatnonzero((weights != 0) | (now.straight != 0))
@@ -207,7 +209,7 @@ class PrimalSearch(Search):
             self.gram,
         )  # fmt: skip
 
-    def _full(self, model: Model) -> tuple[np.ndarray, np.ndarray]:
+    def _full(self, model: LossModel) -> tuple[np.ndarray, np.ndarray]:
         """Weights (n,), zero where the loss is not quadratic, and targets (n,)."""
         weights, targets = np.zeros(len(self.rows)), np.zeros(len(self.rows))
         weights[model.active] = self.weights[model.active] * model.curvature

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...losses import CLASSIFICATION, Loss, all_losses
 from . import box_machines, newton, primal
+from .active_set import Gram
 from .basis_machine import BasisMachine
 from .box_machines import BoxLoss, BoxMachineSolution
 from .indefinite import UnboundedError
@@ -195,7 +196,7 @@ class MarginProblem:
         if isinstance(self.machine, BasisMachine):
             return self._solve_on_basis(self.machine, alpha, start)
         if loss.provides(newton.NEEDS):
-            return newton.minimize(K, Q, cast(SmoothLoss, loss), alpha, self.weights, start, self.max_iter)
+            return newton.minimize(cast(Gram, K), Q, cast(SmoothLoss, loss), alpha, self.weights, start, self.max_iter)
         return box_machines.solve(cast(np.ndarray, K), Q, cast(BoxLoss, loss), alpha, self.weights)
 
     def _solve_on_basis(self, machine: BasisMachine, alpha: float, start: Any) -> PrimalSolution:
