@@ -18,7 +18,6 @@ from ..functions import Expansion, cross, design
 from ..kernels import Kernel, VectorKernel
 from ..nullspace import NullSpace, SoftTwin, identifiable, null_space_for, semidefinite_matrix, unisolvent_subset
 from ..nullspace.spaces import warn_off_span
-from ..solvers.ridge.iterative import IterativeSystem
 from ..solvers.ridge.selection import solve
 from ..solvers.ridge.system import Factor
 from .attempts import Attempt, advice
@@ -28,7 +27,7 @@ from .field_smoother import FieldSmoother
 from .frames import GEOGRAPHIC, Frame, check_vector_data, frame_of, geographic_frame
 from .geography import GeographicColumns
 from .kernel_choice import best_attempt
-from .large_fits import large_system
+from .large_fits import LargeSystem, large_system
 from .observations import FunctionalData, collect_observations, functional_shape, observed_functionals
 from .settling import warn_of_units, with_column_numbers
 from .slopes import gradient_variances
@@ -36,6 +35,7 @@ from .smoother_parameters import check_parameters
 
 _CHUNK_COLUMNS = 1024
 _FAST_COLUMNS = 32
+_GRADIENT_ROWS = 128  # whose prior covariances are made at once
 _NEARLY = 0.9  # degrees of freedom, as a share of n, from which on a fit nearly interpolates
 _PREDICTED = 0.05  # share of the variance of y that leaving out may cost a fit that nearly interpolates
 _ENOUGH = 10
@@ -125,7 +125,7 @@ class Smoother(FunctionRegressor):
     """
 
     _cached_factor: Factor | None
-    _cached_large: IterativeSystem | None
+    _cached_large: LargeSystem | None
 
     def __init__(
         self,
@@ -243,9 +243,12 @@ class Smoother(FunctionRegressor):
             return gradient
         if self._degrees is not None:
             raise ValueError("return_std of gradients needs coordinates of a plane: project longitude and latitude.")
+        if self._solved_by("field"):
+            raise ValueError("a field has no deviations of gradients: use solver='dense' or 'fast'.")
         rows, variance = self._frame.rows(self._check_points(X)), np.atleast_1d(self._known_prior_variance())
-        fitted = self.kernel_, self._observed.functionals, self.null_space_, self._restrict, self._factor()
-        squares = gradient_variances(*fitted, rows, gradient.shape[-1])
+        fitted = self.kernel_, self._observed.functionals, self.null_space_, self._restrict
+        step = _FAST_COLUMNS if self._solved_by("fast") else _GRADIENT_ROWS
+        squares = gradient_variances(*fitted, self._posterior_covariance, rows, gradient.shape[-1], step)
         std = np.sqrt(squares[:, None, :] * variance[:, None])
         return gradient, self._frame.shaped(std[:, 0]) if self._single else std
 
@@ -459,9 +462,9 @@ class Smoother(FunctionRegressor):
             return self._factor().leave_one_out()
         return self._large().left_out(self.dual_coef_.reshape(len(self.dual_coef_), -1), self.alpha_)
 
-    def _large(self) -> IterativeSystem:
+    def _large(self) -> LargeSystem:
         """The equations of the fast solver."""
-        system: IterativeSystem | None = getattr(self, "_cached_large", None)
+        system: LargeSystem | None = getattr(self, "_cached_large", None)
         if system is None:
             attempt = Attempt(self.kernel_, self.null_space_, self._observed, self._identifiable)
             P = attempt.null_matrix(self._observed)
@@ -480,8 +483,10 @@ class Smoother(FunctionRegressor):
         return factor
 
     def _posterior(self, X, prior, diagonal: bool) -> np.ndarray:
-        null = self._restrict(self.null_space_(X))
-        mixed = cross(self.kernel_, self._observed.functionals, X)
+        mixed, null = cross(self.kernel_, self._observed.functionals, X), self._restrict(self.null_space_(X))
+        return self._posterior_covariance(mixed, null, prior, diagonal)
+
+    def _posterior_covariance(self, mixed, null, prior, diagonal: bool) -> np.ndarray:
         if not self._solved_by("fast"):
             return self._factor().posterior_covariance(mixed, null, prior, diagonal)
         with threads.one_thread():
