@@ -80,8 +80,8 @@ class Smoother(FunctionRegressor):
         vector. "auto" is that for columns called lon and lat (or longitude, latitude) where nothing speaks against it,
         with a warning that says so; None takes the numbers as they are.
     solver : {"auto", "dense", "fast", "field"}
-        "dense" factorises the matrix of all pairs of points, "fast" iterates with sums by near and far field (values in
-        1 to 3 dimensions, kernels of distances), "field" takes the basis of :class:`FieldSmoother` (``Polyharmonic``,
+        "dense" factorises the matrix of all pairs of points, "fast" iterates with sums by near and far field (values
+        and first derivatives in 1 to 3 dimensions, kernels of distances), "field" takes the basis of :class:`FieldSmoother` (``Polyharmonic``,
         ``Tension``, ``ThinPlate`` in the plane). "auto" is dense for up to 8000 observations, then fast, and a field
         beyond 20 000 (a million if alpha is given), each where the kernel allows it; ``solver_`` tells.
     tol, max_iter : float, int
