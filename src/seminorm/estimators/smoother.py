@@ -21,13 +21,15 @@ from ..nullspace.spaces import warn_off_span
 from ..solvers.ridge.selection import solve
 from ..solvers.ridge.system import Factor
 from .attempts import Attempt, advice
-from .base import FunctionRegressor, alphas_of
+from .base import alphas_of
 from .engines import chosen_solver, solved_by_field, solved_fast
+from .families import FamilyRegressor
 from .field_smoother import FieldSmoother
 from .frames import GEOGRAPHIC, Frame, check_vector_data, frame_of, geographic_frame
 from .geography import GeographicColumns
 from .kernel_choice import best_attempt
 from .large_fits import LargeSystem, large_system
+from .likelihood_fits import GAUSSIAN, check_family, family_data, solved_by_reweighting
 from .observations import FunctionalData, collect_observations, functional_shape, observed_functionals
 from .settling import warn_of_units, with_column_numbers
 from .slopes import gradient_variances
@@ -41,7 +43,7 @@ _PREDICTED = 0.05  # share of the variance of y that leaving out may cost a fit 
 _ENOUGH = 10
 
 
-class Smoother(FunctionRegressor):
+class Smoother(FamilyRegressor):
     """Minimise alpha |f|^2 + sum_i w_i (f(x_i) - y_i)^2 over the kernel's space and its null space.
 
     With a conditionally positive definite kernel this is a smoothing spline, with a positive definite one kernel
@@ -81,12 +83,16 @@ class Smoother(FunctionRegressor):
         with a warning that says so; None takes the numbers as they are.
     solver : {"auto", "dense", "fast", "field"}
         "dense" factorises the matrix of all pairs of points, "fast" iterates with sums by near and far field (values
-        and first derivatives in 1 to 3 dimensions, kernels of distances), "field" takes the basis of :class:`FieldSmoother` (``Polyharmonic``,
-        ``Tension``, ``ThinPlate`` in the plane). "auto" is dense for up to 8000 observations, then fast, and a field
+        and first derivatives in 1 to 3 dimensions, kernels of distances), "field" takes the basis of
+        :class:`FieldSmoother` (values, ``Polyharmonic``, ``Tension``, ``ThinPlate`` in the plane). "auto" is dense for up to 8000 observations, then fast, and a field
         beyond 20 000 (a million if alpha is given), each where the kernel allows it; ``solver_`` tells.
     tol, max_iter : float, int
         Of the fast solver: the residual at which it stops, relative to what of y the null space does not explain, and
         its largest number of steps.
+    family : {"gaussian", "binomial", "poisson", "gamma"}
+        Distribution of y about its mean, whose logit (binomial: y in [0, 1]) or logarithm is f: squares become
+        deviances. ``predict`` gives the mean, ``predict_link`` gives f, and ``predict_proba`` probabilities. See
+        :mod:`seminorm.deviances`.
 
     Attributes
     ----------
@@ -108,7 +114,8 @@ class Smoother(FunctionRegressor):
     solver_, n_iter_ : str, int
         "dense", "fast" or "field"; steps of the last solution, 1 for a factorisation.
     prior_variance_, noise_variance_ : float or array
-        Of the Gaussian process; an array for several outputs. The noise variance is that of an observation of weight 1.
+        Of the Gaussian process; an array for several outputs. The noise variance is that of an observation of weight
+        1, or the dispersion of its family.
 
     See Also
     --------
@@ -140,10 +147,12 @@ class Smoother(FunctionRegressor):
         solver: str = "auto",
         tol: float = 1e-6,
         max_iter: int = 300,
+        family: str = GAUSSIAN,
     ):
         self.kernel, self.alpha, self.criterion, self.null_space = kernel, alpha, criterion, null_space
         self.prior_variance, self.verbose, self.metric = prior_variance, verbose, metric
         self.coordinates, self.solver, self.tol, self.max_iter = coordinates, solver, tol, max_iter
+        self.family = family
 
     def fit(
         self,
@@ -152,6 +161,7 @@ class Smoother(FunctionRegressor):
         sample_weight: ArrayLike | None = None,
         gradients: Any = None,
         functionals: Sequence[tuple] | None = None,
+        exposure: ArrayLike | None = None,
     ) -> Smoother:
         """Fit to values and, optionally, gradients and other functionals.
 
@@ -160,7 +170,8 @@ class Smoother(FunctionRegressor):
         X, y : arrays (n, d) and (n,) or (n, k), optional
             May be left out if functionals are given.
         sample_weight : array (n,), optional
-            Inverse noise variances up to a common factor, or numbers of repetitions.
+            Inverse noise variances up to a common factor, or numbers of repetitions. For a ``family`` with known
+            dispersion (counts, shares) they are numbers of repetitions, or of trials.
         gradients : array, (points, array) or (points, array, weights), optional
             Observed gradients at X, or at points of their own: shape (m, d), or (m, k, d) for k outputs; NaN marks
             components that were not observed. Their squared errors enter with the weights given, or with those of the
@@ -168,8 +179,13 @@ class Smoother(FunctionRegressor):
         functionals : sequence of (Functional, targets) or (Functional, targets, weights), optional
             Any other linear functionals that were observed: block averages, derivatives along directions, sums such
             as a f + b df/dn, Laplacians. See :class:`seminorm.Functional`.
+        exposure : array (n,), optional
+            For ``family="poisson"``: the length of time, area or population in which y was counted. What is predicted
+            is then the rate, the mean count for an exposure of 1.
         """
+        check_family(self, gradients, functionals)
         X, y, weights = self._samples(X, y, sample_weight, functionals)
+        y, weights = family_data(self.family, y, weights, exposure)
         check_parameters(self)
         self.X_fit_, self._single = X, y.ndim == 1 or isinstance(self.kernel, VectorKernel)
         frame = self._choose_frame(X, gradients is None and not functionals and self.metric is None)
@@ -186,10 +202,10 @@ class Smoother(FunctionRegressor):
         def attempt(kernel: Kernel, part: np.ndarray | None = None) -> Attempt:
             if part is None:
                 observed = collect_observations(X, self._y, weights, gradients, further, kernel)
-                return self._attempt(kernel, observed, len(used), self.solver)
-            rows = used[part]
-            observed = collect_observations(X[rows], self._y[rows], weights[rows], None, [], kernel)
-            return self._attempt(kernel, observed, len(part), "dense")
+                return self._attempt(kernel, observed, (self._y[used], weights[used]), self.solver)
+            samples = self._y[used[part]], weights[used[part]]
+            observed = collect_observations(X[used[part]], *samples, None, [], kernel)
+            return self._attempt(kernel, observed, samples, "dense")
 
         values_only = gradients is None and not further
         with threads.suited_to(len(known)):
@@ -221,7 +237,7 @@ class Smoother(FunctionRegressor):
     def _names(self) -> Any:
         return getattr(self, "feature_names_in_", None)
 
-    def _std(self, X: np.ndarray) -> np.ndarray:
+    def _function_std(self, X: np.ndarray) -> np.ndarray:
         if self._solved_by("field"):
             return self._field._std(X)
         parts, frame = [], self._frame
@@ -241,6 +257,8 @@ class Smoother(FunctionRegressor):
         gradient = super().predict_gradient(X)
         if not return_std:
             return gradient
+        if self._deviance is not None:
+            raise ValueError("return_std of gradients goes with family='gaussian': leave it out.")
         if self._degrees is not None:
             raise ValueError("return_std of gradients needs coordinates of a plane: project longitude and latitude.")
         if self._solved_by("field"):
@@ -281,7 +299,7 @@ class Smoother(FunctionRegressor):
         root = vectors * np.sqrt(np.maximum(values, 0.0))
         noise = rng.standard_normal((len(variance), len(rows), n_samples))
         draws = mean[:, :, None] + np.sqrt(variance)[:, None] * np.moveaxis(root @ noise, 0, 1)
-        return frame.shaped(draws[:, 0]) if self._single else draws
+        return self._to_mean(frame.shaped(draws[:, 0]) if self._single else draws)
 
     @property
     def loo_(self) -> np.ndarray:
@@ -292,10 +310,10 @@ class Smoother(FunctionRegressor):
         if not hasattr(self, "_loo"):
             observed = self._observed
             merged = self._left_out()[: observed.n_values]
-            left_out = self._y - self.function_(self.X_fit_).reshape(self._y.shape)
+            left_out = self._y - self._mean(self.X_fit_).reshape(self._y.shape)
             kept = observed.groups >= 0
             group = observed.groups[kept]
-            left_out[kept] = self._y[kept] - observed.targets[group] + merged[group]
+            left_out[kept] = self._y[kept] - self._to_mean(observed.targets[group] - merged[group])
             self._loo = self._frame.shaped(left_out[:, 0]) if self._single else left_out
         return self._loo
 
@@ -348,14 +366,16 @@ class Smoother(FunctionRegressor):
     def _restrict(self, P: np.ndarray) -> np.ndarray:
         return P if self._identifiable is None else P @ self._identifiable
 
-    def _attempt(self, kernel: Kernel, observed: FunctionalData, n_values: int, solver: str) -> Attempt:
-        """The fit of one kernel."""
+    def _attempt(
+        self, kernel: Kernel, observed: FunctionalData, samples: tuple[np.ndarray, np.ndarray], solver: str
+    ) -> Attempt:
+        """The fit of one kernel; ``samples`` are values and weights before those at one point were merged."""
         soft = isinstance(self.null_space, str) and self.null_space == "soft"
         named = "auto" if soft else with_column_numbers(self.null_space, self._names())
         values_only = len(observed.functionals) == 1 and observed.n_values == len(observed.targets)
         targets = observed.targets[:, 0] if self._single else observed.targets
         space = null_space_for(named, kernel, observed.points, targets if values_only else None)
-        self._check_observations(observed, space, n_values)
+        self._check_observations(observed, space, len(samples[1]))
         warn = not (isinstance(self.null_space, str) or self.null_space is None)
         combinations = identifiable(space, design(space, observed.functionals), warn)
         attempt = Attempt(kernel, space, observed, combinations)
@@ -366,6 +386,8 @@ class Smoother(FunctionRegressor):
             attempt.refuse_indefinite()
         # what is left out are components, and so leave-one-out depends on the axes; the likelihood does not
         criterion = "reml" if isinstance(kernel, VectorKernel) and self.criterion == "auto" else self.criterion
+        if self._deviance is not None:
+            return solved_by_reweighting(self, attempt, self._given_alpha(), (samples[0][:, 0], samples[1]))
         attempt.solver = chosen_solver(self, attempt, solver, self._given_alpha(), values_only)
         if attempt.solver == "field":
             return solved_by_field(self, attempt, self._given_alpha())
@@ -422,7 +444,7 @@ class Smoother(FunctionRegressor):
         self._cached_factor = solution.factor
         self._cached_large = None if attempt.large is None else attempt.large.system
         self.n_iter_ = 1 if attempt.large is None else max(attempt.large.n_iter, 1)
-        if isinstance(self.alpha, str):
+        if isinstance(self.alpha, str) and self._deviance is None:
             self._warn_if_interpolating(attempt)
         return None
 
@@ -534,5 +556,6 @@ class Smoother(FunctionRegressor):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
+        tags.target_tags.multi_output = self.family == GAUSSIAN
+        tags.target_tags.positive_only = self.family not in (GAUSSIAN, "binomial")
         return tags
