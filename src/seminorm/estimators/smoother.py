@@ -84,8 +84,9 @@ class Smoother(FamilyRegressor):
     solver : {"auto", "dense", "fast", "field"}
         "dense" factorises the matrix of all pairs of points, "fast" iterates with sums by near and far field (values
         and first derivatives in 1 to 3 dimensions, kernels of distances), "field" takes the basis of
-        :class:`FieldSmoother` (values, ``Polyharmonic``, ``Tension``, ``ThinPlate`` in the plane). "auto" is dense for up to 8000 observations, then fast, and a field
-        beyond 20 000 (a million if alpha is given), each where the kernel allows it; ``solver_`` tells.
+        :class:`FieldSmoother` (values, ``Polyharmonic``, ``Tension``, ``ThinPlate`` in the plane). "auto" is dense for
+        up to 8000 observations, then fast, and a field beyond 20 000 (a million if alpha is given), each where the
+        kernel allows it; ``solver_`` tells.
     tol, max_iter : float, int
         Of the fast solver: the residual at which it stops, relative to what of y the null space does not explain, and
         its largest number of steps.
