@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..functions import design, gram
 from ..kernels import Kernel
-from ..nullspace import NullSpace, SoftTwin
+from ..nullspace import NullSpace
 from ..solvers.margin.indefinite import is_definite
 from ..solvers.margin.machines import FreeMachine
 from ..solvers.ridge.selection import Solution, output_units
@@ -39,6 +38,10 @@ class Attempt:
         """The null space at these observations or at others."""
         P = design(self.null_space, observed.functionals) if self.training is None else self.training
         return P if self.combinations is None else P @ self.combinations
+
+    def kernel_matrix(self) -> np.ndarray:
+        """Of the observations."""
+        return gram(self.kernel, self.observed.functionals)
 
     def reduced_system(self, observed: FunctionalData) -> ReducedSystem:
         """The system of these observations or of others with the same kernel and null space."""
@@ -88,21 +91,3 @@ def advice(dimension: int) -> str:
     """What to do where there is no room for a dense fit."""
     field = ", or use seminorm.FieldSmoother, which takes millions of points in one to four dimensions."
     return f"fit a subset{field if dimension <= 4 else '.'}"
-
-
-def possible_attempts(attempt: Callable[[Kernel], Attempt], kernels: list[Kernel]) -> list[Attempt]:
-    """The attempts that do not fail."""
-    found = []
-    for kernel in kernels:
-        try:
-            found.append(attempt(kernel))
-        except (ValueError, np.linalg.LinAlgError):
-            continue
-    return found
-
-
-def kernel_on_all(kernel: Kernel, X: np.ndarray) -> Kernel:
-    """The kernel that was chosen on some points, for all of them."""
-    return (
-        SoftTwin(kernel.kernel, X, kernel.factor).for_dimension(X.shape[1]) if isinstance(kernel, SoftTwin) else kernel
-    )

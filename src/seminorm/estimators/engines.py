@@ -25,7 +25,7 @@ def chosen_solver(smoother: Smoother, attempt: Attempt, asked: str, alpha: Any, 
         return "dense"
     d, kernel = attempt.observed.points.shape[1], attempt.kernel
     plain = attempt.training is None and not isinstance(kernel, SoftTwin)
-    hindrance = obstacle(kernel, d, values_only, plain)
+    hindrance = obstacle(kernel, attempt.observed, plain)
     if isinstance(kernel, VectorKernel):
         hindrance = f"{kernel!r} is no kernel of a single value"
     if smoother.criterion == "loo" and (alpha is None or np.ndim(alpha)):
