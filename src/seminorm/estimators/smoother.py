@@ -15,6 +15,7 @@ from .._base import blas as threads
 from .._base.memory import require_memory
 from .._base.warnings import warn_user
 from ..functions import Expansion, cross, design
+from ..functions.large_system import LargeSystem, large_system
 from ..kernels import Kernel, VectorKernel
 from ..nullspace import NullSpace, SoftTwin, identifiable, null_space_for, semidefinite_matrix, unisolvent_subset
 from ..nullspace.spaces import warn_off_span
@@ -28,7 +29,6 @@ from .field_smoother import FieldSmoother
 from .frames import GEOGRAPHIC, Frame, check_vector_data, frame_of, geographic_frame
 from .geography import GeographicColumns
 from .kernel_choice import best_attempt
-from .large_fits import LargeSystem, large_system
 from .likelihood_fits import GAUSSIAN, check_family, family_data, solved_by_reweighting
 from .observations import FunctionalData, collect_observations, functional_shape, observed_functionals
 from .settling import warn_of_units, with_column_numbers
@@ -491,9 +491,8 @@ class Smoother(FamilyRegressor):
         if system is None:
             attempt = Attempt(self.kernel_, self.null_space_, self._observed, self._identifiable)
             P = attempt.null_matrix(self._observed)
-            self._cached_large = system = large_system(
-                self.kernel_, self._observed, P, float(self.tol), self.alpha_ == 0.0
-            )
+            given = self._observed.functionals, self._observed.weights, P, float(self.tol), self.alpha_ == 0.0
+            self._cached_large = system = large_system(self.kernel_, *given)
         return system
 
     def _factor(self) -> Factor:
