@@ -15,10 +15,10 @@ from .._base import blas as threads
 from .._base.memory import require_memory
 from .._base.warnings import warn_user
 from ..functions import Expansion, cross, design
+from ..functions.large_system import LargeSystem, large_system
 from ..kernels import Kernel, VectorKernel
 from ..nullspace import NullSpace, SoftTwin, identifiable, null_space_for, semidefinite_matrix, unisolvent_subset
 from ..nullspace.spaces import warn_off_span
-from ..solvers.ridge.iterative import IterativeSystem
 from ..solvers.ridge.selection import solve
 from ..solvers.ridge.system import Factor
 from .attempts import Attempt, advice
@@ -28,7 +28,6 @@ from .field_smoother import FieldSmoother
 from .frames import GEOGRAPHIC, Frame, check_vector_data, frame_of, geographic_frame
 from .geography import GeographicColumns
 from .kernel_choice import best_attempt
-from .large_fits import large_system
 from .likelihood_fits import GAUSSIAN, check_family, family_data, solved_by_reweighting
 from .observations import FunctionalData, collect_observations, functional_shape, observed_functionals
 from .settling import warn_of_units, with_column_numbers
@@ -38,6 +37,7 @@ from .terms import AdditiveRegressor, check_terms, term_space, weigh_terms
 
 _CHUNK_COLUMNS = 1024
 _FAST_COLUMNS = 32
+_GRADIENT_ROWS = 128  # whose prior covariances are made at once
 _NEARLY = 0.9  # degrees of freedom, as a share of n, from which on a fit nearly interpolates
 _PREDICTED = 0.05  # share of the variance of y that leaving out may cost a fit that nearly interpolates
 _ENOUGH = 10
@@ -82,10 +82,11 @@ class Smoother(AdditiveRegressor):
         vector. "auto" is that for columns called lon and lat (or longitude, latitude) where nothing speaks against it,
         with a warning that says so; None takes the numbers as they are.
     solver : {"auto", "dense", "fast", "field"}
-        "dense" factorises the matrix of all pairs of points, "fast" iterates with sums by near and far field (values in
-        1 to 3 dimensions, kernels of distances), "field" takes the basis of :class:`FieldSmoother` (``Polyharmonic``,
-        ``Tension``, ``ThinPlate`` in the plane). "auto" is dense for up to 8000 observations, then fast, and a field
-        beyond 20 000 (a million if alpha is given), each where the kernel allows it; ``solver_`` tells.
+        "dense" factorises the matrix of all pairs of points, "fast" iterates with sums by near and far field (values
+        and first derivatives in 1 to 3 dimensions, kernels of distances), "field" takes the basis of
+        :class:`FieldSmoother` (values, ``Polyharmonic``, ``Tension``, ``ThinPlate`` in the plane). "auto" is dense for
+        up to 8000 observations, then fast, and a field beyond 20 000 (a million if alpha is given), each where the
+        kernel allows it; ``solver_`` tells.
     tol, max_iter : float, int
         Of the fast solver: the residual at which it stops, relative to what of y the null space does not explain, and
         its largest number of steps.
@@ -135,7 +136,7 @@ class Smoother(AdditiveRegressor):
     """
 
     _cached_factor: Factor | None
-    _cached_large: IterativeSystem | None
+    _cached_large: LargeSystem | None
 
     def __init__(
         self,
@@ -266,9 +267,12 @@ class Smoother(AdditiveRegressor):
             raise ValueError("return_std of gradients goes with family='gaussian': leave it out.")
         if self._degrees is not None:
             raise ValueError("return_std of gradients needs coordinates of a plane: project longitude and latitude.")
+        if self._solved_by("field"):
+            raise ValueError("a field has no deviations of gradients: use solver='dense' or 'fast'.")
         rows, variance = self._frame.rows(self._check_points(X)), np.atleast_1d(self._known_prior_variance())
-        fitted = self.kernel_, self._observed.functionals, self.null_space_, self._restrict, self._factor()
-        squares = gradient_variances(*fitted, rows, gradient.shape[-1])
+        fitted = self.kernel_, self._observed.functionals, self.null_space_, self._restrict
+        step = _FAST_COLUMNS if self._solved_by("fast") else _GRADIENT_ROWS
+        squares = gradient_variances(*fitted, self._posterior_covariance, rows, gradient.shape[-1], step)
         std = np.sqrt(squares[:, None, :] * variance[:, None])
         return gradient, self._frame.shaped(std[:, 0]) if self._single else std
 
@@ -492,15 +496,14 @@ class Smoother(AdditiveRegressor):
             return self._factor().leave_one_out()
         return self._large().left_out(self.dual_coef_.reshape(len(self.dual_coef_), -1), self.alpha_)
 
-    def _large(self) -> IterativeSystem:
+    def _large(self) -> LargeSystem:
         """The equations of the fast solver."""
-        system: IterativeSystem | None = getattr(self, "_cached_large", None)
+        system: LargeSystem | None = getattr(self, "_cached_large", None)
         if system is None:
             attempt = Attempt(self.kernel_, self.null_space_, self._observed, self._identifiable)
             P = attempt.null_matrix(self._observed)
-            self._cached_large = system = large_system(
-                self.kernel_, self._observed, P, float(self.tol), self.alpha_ == 0.0
-            )
+            given = self._observed.functionals, self._observed.weights, P, float(self.tol), self.alpha_ == 0.0
+            self._cached_large = system = large_system(self.kernel_, *given)
         return system
 
     def _factor(self) -> Factor:
@@ -513,8 +516,10 @@ class Smoother(AdditiveRegressor):
         return factor
 
     def _posterior(self, X, prior, diagonal: bool) -> np.ndarray:
-        null = self._restrict(self.null_space_(X))
-        mixed = cross(self.kernel_, self._observed.functionals, X)
+        mixed, null = cross(self.kernel_, self._observed.functionals, X), self._restrict(self.null_space_(X))
+        return self._posterior_covariance(mixed, null, prior, diagonal)
+
+    def _posterior_covariance(self, mixed, null, prior, diagonal: bool) -> np.ndarray:
         if not self._solved_by("fast"):
             return self._factor().posterior_covariance(mixed, null, prior, diagonal)
         with threads.one_thread():
