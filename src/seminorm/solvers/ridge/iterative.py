@@ -22,6 +22,7 @@ from .system import quotient
 _RESTARTS = 20
 _REDUCTION = 1e-3  # of the residual before it is computed afresh
 _MARGIN = 0.7
+_ROUNDING = 1e-13  # of y
 _PROGRESS = 0.9  # the share of its residual that a restart must not keep
 _SPREAD = 200
 Enough = Callable[[np.ndarray], bool]
@@ -199,7 +200,8 @@ class IterativeSystem:
         added, and what is missing then is solved for again, as long as that helps.
         """
         noise = (alpha / self.weights)[:, None]
-        size = np.linalg.norm(self.project(y), axis=0)
+        rounding = _ROUNDING / tol * np.linalg.norm(y, axis=0)  # smaller residuals mean nothing
+        size = np.maximum(np.linalg.norm(self.project(y), axis=0), rounding)
         dual = np.zeros(y.shape) if start is None else self.project(start)
         best = self._state(dual, y, noise, size)
         steps, product = 0, self.rough
