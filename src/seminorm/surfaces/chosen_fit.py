@@ -8,9 +8,9 @@ from tqdm import tqdm
 
 from .._base.memory import NotEnoughMemoryError
 from .._base.warnings import warn_user
+from ..clouds.sampling import OrientedPoints
 from .fitting import SurfaceFit, fit_surface, settle_normals
 from .preparation import LARGE, StepClock, choose_model
-from .sampling import OrientedPoints
 from .selection import Trial
 
 _STRANGE = 0.75  # mean of one minus the cosine of held-out normals

@@ -22,9 +22,9 @@ from ..clouds.cloud import as_cloud, weight_per_point
 from ..functions import Expansion, Functional, design, gram
 from ..kernels import Kernel, Polyharmonic
 from ..nullspace import identifiable, null_space_for
+from ..shapes.boundaries import check_resolution
 from ..solvers.ridge.selection import choose_alpha
 from ..solvers.ridge.system import Factor, ReducedSystem
-from .boundaries import check_resolution
 from .preparation import ReadyPoints, StepClock, automatic_depth, choose_model, chosen, length_or_auto
 from .surface import Surface
 

@@ -12,7 +12,7 @@ from tqdm import tqdm
 from .._base.warnings import warn_user
 from ..clouds.displacement import Displacement, displacement_between
 from ..clouds.frames import frames_of
-from .carried_frames import CarriedFrames
+from ..shapes.carried_frames import CarriedFrames
 from .chosen_fit import check_solver, settled, warn_of_angles
 from .fitting import fit_surface
 from .preparation import ReadyPoints, StepClock, choose_model, chosen

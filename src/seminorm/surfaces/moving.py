@@ -15,14 +15,14 @@ from ..clouds.frames import GROUP_POINTS, frames_of, has_frames
 from ..fields.field import Field
 from ..shapes import attributes as measures
 from ..shapes.attributes import FILLED, Neighborhood, distance_and_spacing
+from ..shapes.boundaries import BORDER, box_around, check_boundary, check_resolution, default_trim, trimmed
 from ..shapes.carried import FrameAttachments
+from ..shapes.carried_frames import CarriedFrames
 from ..shapes.extraction.marching import component_labels, extract
 from ..shapes.extraction.trimming import SMOOTHING, smoothed
 from ..shapes.implicit import Implicit, as_bounds
 from ..shapes.mesh import Mesh
 from ..shapes.openness import looks_closed, opened
-from .boundaries import BORDER, box_around, check_boundary, check_resolution, default_trim, trimmed
-from .carried_frames import CarriedFrames
 
 _MESH_CELLS = 64  # along the longest side, of the coarsest mesh by default
 _FEWEST = 10  # points that are looked at for what supports a moment

@@ -16,12 +16,12 @@ from ..clouds.cleaning import Belonging
 from ..clouds.cloud import PointCloud, as_cloud, weight_per_point
 from ..clouds.normals.estimation import OrientedCloud, estimate_normals
 from ..clouds.preparation import drop_invalid
+from ..clouds.sampling import OrientedPoints
 from ..clouds.scan_normals import estimate_scan_normals
 from ..clouds.trust import points_inwards
 from ..fields.limits import DEEPEST_SURFACE
-from .boundaries import check_resolution
+from ..shapes.boundaries import check_resolution
 from .fitting import Model
-from .sampling import OrientedPoints
 from .selection import ModelSelection, Trial
 
 LARGE = 100_000  # points, above which order 2 is the default: it is as accurate there, and twice as fast

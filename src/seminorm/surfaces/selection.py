@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..clouds.sampling import OrientedPoints
 from ..fields.pointwise import PointEquations
 from .fitting import Model, SurfaceFit, fit_surface
-from .sampling import OrientedPoints
 
 _SEED = 20211  # not a number that anybody would seed a sample with: the choice must not depend on it
 _WINDOWS = 3
