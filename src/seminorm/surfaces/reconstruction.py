@@ -3,11 +3,12 @@
 from dataclasses import replace
 from typing import Any
 
+from ..clouds.gathering import gathered
 from ..clouds.normals.planar import in_plane
 from .chosen_fit import chosen_fit, order_of, settled, warn_of_angles
 from .planar import ready_in_plane
 from .preparation import LARGE, ReadyPoints, StepClock, chosen
-from .scans import gathered, reconciled
+from .scans import reconciled
 from .surface import Surface
 from .uncertainty import FitModel
 
