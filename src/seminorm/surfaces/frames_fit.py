@@ -19,7 +19,7 @@ from .preparation import ReadyPoints, StepClock, choose_model, chosen
 
 _FEWEST = 10  # points of a frame
 _LOOKS = 3  # frames that smoothness and tolerance are chosen for
-_STRAYED = 3.0  # times the distance of neighbouring points: a motion that misses by more deserves a word
+_STRAYED = 0.01  # of the extent: a motion that misses by more deserves a word
 
 
 def fit_frames(
@@ -73,11 +73,11 @@ def _part(ready: ReadyPoints, rows: np.ndarray) -> ReadyPoints:
 
 def _warn_of_strays(moves: list[Displacement], moments: np.ndarray) -> None:
     """Say between which frames the motion is not understood."""
-    missed = np.array([move.missed / move.spacing for move in moves])
+    missed = np.array([move.missed / move.extent for move in moves])
     worst = int(np.argmax(missed))
     if missed[worst] > _STRAYED:
         warn_user(
             f"between the times {moments[worst]:.6g} and {moments[worst + 1]:.6g} points that took no part in finding "
-            f"the motion miss the other frame by {missed[worst]:.1f} times the distance of neighbouring points, on "
-            "average: frames are too far apart, or show different things; what is between them is a guess."
+            f"the motion miss the other frame by {100 * missed[worst]:.1f} % of the extent, on average: frames are too "
+            "far apart, noisy, or show different things; what is between them is a guess."
         )
