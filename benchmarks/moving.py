@@ -3,8 +3,8 @@
 - cats: a motion through four poses of a cat, whose frames in between follow from the vertices that the poses share.
   Frames of points are drawn from it, every other one is left out, and the mesh at its time is compared with its own:
   the mean distance both ways, in percent of the diagonal. Beside it: one function of space and time, the mean of the
-  functions of the two frames around, each fitted alone, and the surface of the frame before. Then the poses themselves, far apart as they are, and
-  frames without normals.
+  functions of the two frames around, each fitted alone, and the surface of the frame before. Then the poses
+  themselves, far apart as they are, and frames without normals.
 - camera: sixteen frames of a depth camera; every other one is left out, and the mean distance of its points from the
   surface is measured, in percent of the diagonal. The normals of the file are not used: those of neighbours hardly
   agree (mean cosine 0.11). Beside it the same.
@@ -168,9 +168,7 @@ def camera(n: int, pictures: Path | None) -> None:
         return 100 * away(mesh, whole[left[k]]) / diagonal
 
     options = {"boundary": "open"}
-    meshes = compare(
-        [frames[k] for k in kept], times[kept], times[left], error, options, (carried, together, averaged, nearest)
-    )
+    meshes = compare([frames[k] for k in kept], times[kept], times[left], error, options)
     if pictures is not None:
         sheet(pictures / "moving_camera.png", meshes, [whole[k] for k in left], [0.15, -0.1, 1.0], (0.0, -1.0, 0.0))
 
