@@ -258,7 +258,8 @@ def solve_likelihood(
     n, rank = data.P.shape
     if n <= rank:
         raise ValueError(
-            f"X has n_samples={n} distinct observations, no more than the {rank} functions that are free: give more points, or a smaller null_space."
+            f"X has n_samples={n} distinct observations, no more than the {rank} functions that are free: give more "
+            "points, or a smaller null_space."
         )
     refuse_separable(data)
     criterion = "loo" if criterion == "auto" else criterion
