@@ -78,6 +78,8 @@ def _candidates(smoother: Smoother, base: Kernel, X: np.ndarray, values_only: bo
     leaves free, also with these at a price, and -r, which leaves the constant free."""
     if isinstance(base, VectorKernel):
         return [kernel.for_dimension(X.shape[1]) for kernel in base.alternatives()]
+    if smoother.term_factors is not None:
+        return [base]
     n, d = X.shape
     named = isinstance(smoother.null_space, str)
     wants_soft = named and smoother.null_space == "soft"

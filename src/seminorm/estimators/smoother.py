@@ -15,35 +15,35 @@ from .._base import blas as threads
 from .._base.memory import require_memory
 from .._base.warnings import warn_user
 from ..functions import Expansion, cross, design
+from ..functions.large_system import LargeSystem, large_system
 from ..kernels import Kernel, VectorKernel
 from ..nullspace import NullSpace, SoftTwin, identifiable, null_space_for, semidefinite_matrix, unisolvent_subset
 from ..nullspace.spaces import warn_off_span
-from ..solvers.ridge.iterative import IterativeSystem
 from ..solvers.ridge.selection import solve
 from ..solvers.ridge.system import Factor
 from .attempts import Attempt, advice
 from .base import alphas_of
 from .engines import chosen_solver, solved_by_field, solved_fast
-from .families import FamilyRegressor
 from .field_smoother import FieldSmoother
 from .frames import GEOGRAPHIC, Frame, check_vector_data, frame_of, geographic_frame
 from .geography import GeographicColumns
 from .kernel_choice import best_attempt
-from .large_fits import large_system
 from .likelihood_fits import GAUSSIAN, check_family, family_data, solved_by_reweighting
 from .observations import FunctionalData, collect_observations, functional_shape, observed_functionals
 from .settling import warn_of_units, with_column_numbers
 from .slopes import gradient_variances
 from .smoother_parameters import check_parameters
+from .terms import AdditiveRegressor, check_terms, term_space, weigh_terms
 
 _CHUNK_COLUMNS = 1024
 _FAST_COLUMNS = 32
+_GRADIENT_ROWS = 128  # whose prior covariances are made at once
 _NEARLY = 0.9  # degrees of freedom, as a share of n, from which on a fit nearly interpolates
 _PREDICTED = 0.05  # share of the variance of y that leaving out may cost a fit that nearly interpolates
 _ENOUGH = 10
 
 
-class Smoother(FamilyRegressor):
+class Smoother(AdditiveRegressor):
     """Minimise alpha |f|^2 + sum_i w_i (f(x_i) - y_i)^2 over the kernel's space and its null space.
 
     With a conditionally positive definite kernel this is a smoothing spline, with a positive definite one kernel
@@ -82,10 +82,11 @@ class Smoother(FamilyRegressor):
         vector. "auto" is that for columns called lon and lat (or longitude, latitude) where nothing speaks against it,
         with a warning that says so; None takes the numbers as they are.
     solver : {"auto", "dense", "fast", "field"}
-        "dense" factorises the matrix of all pairs of points, "fast" iterates with sums by near and far field (values in
-        1 to 3 dimensions, kernels of distances), "field" takes the basis of :class:`FieldSmoother` (``Polyharmonic``,
-        ``Tension``, ``ThinPlate`` in the plane). "auto" is dense for up to 8000 observations, then fast, and a field
-        beyond 20 000 (a million if alpha is given), each where the kernel allows it; ``solver_`` tells.
+        "dense" factorises the matrix of all pairs of points, "fast" iterates with sums by near and far field (values
+        and first derivatives in 1 to 3 dimensions, kernels of distances), "field" takes the basis of
+        :class:`FieldSmoother` (values, ``Polyharmonic``, ``Tension``, ``ThinPlate`` in the plane). "auto" is dense for
+        up to 8000 observations, then fast, and a field beyond 20 000 (a million if alpha is given), each where the
+        kernel allows it; ``solver_`` tells.
     tol, max_iter : float, int
         Of the fast solver: the residual at which it stops, relative to what of y the null space does not explain, and
         its largest number of steps.
@@ -93,6 +94,9 @@ class Smoother(FamilyRegressor):
         Distribution of y about its mean, whose logit (binomial: y in [0, 1]) or logarithm is f: squares become
         deviances. ``predict`` gives the mean, ``predict_link`` gives f, and ``predict_proba`` probabilities. See
         :mod:`seminorm.deviances`.
+    term_factors : None, "auto" or array of float
+        For a sum of kernels on some columns each, an additive model: a factor per term, by restricted likelihood or as
+        given. What is free is then the sum of what the terms leave free, and :meth:`partial_effect` shows the terms.
 
     Attributes
     ----------
@@ -132,7 +136,7 @@ class Smoother(FamilyRegressor):
     """
 
     _cached_factor: Factor | None
-    _cached_large: IterativeSystem | None
+    _cached_large: LargeSystem | None
 
     def __init__(
         self,
@@ -148,11 +152,12 @@ class Smoother(FamilyRegressor):
         tol: float = 1e-6,
         max_iter: int = 300,
         family: str = GAUSSIAN,
+        term_factors: ArrayLike | None = None,
     ):
         self.kernel, self.alpha, self.criterion, self.null_space = kernel, alpha, criterion, null_space
         self.prior_variance, self.verbose, self.metric = prior_variance, verbose, metric
         self.coordinates, self.solver, self.tol, self.max_iter = coordinates, solver, tol, max_iter
-        self.family = family
+        self.family, self.term_factors = family, term_factors
 
     def fit(
         self,
@@ -187,6 +192,7 @@ class Smoother(FamilyRegressor):
         X, y, weights = self._samples(X, y, sample_weight, functionals)
         y, weights = family_data(self.family, y, weights, exposure)
         check_parameters(self)
+        check_terms(self)
         self.X_fit_, self._single = X, y.ndim == 1 or isinstance(self.kernel, VectorKernel)
         frame = self._choose_frame(X, gradients is None and not functionals and self.metric is None)
         self._y, weights = frame.stacked(y, weights)
@@ -261,9 +267,12 @@ class Smoother(FamilyRegressor):
             raise ValueError("return_std of gradients goes with family='gaussian': leave it out.")
         if self._degrees is not None:
             raise ValueError("return_std of gradients needs coordinates of a plane: project longitude and latitude.")
+        if self._solved_by("field"):
+            raise ValueError("a field has no deviations of gradients: use solver='dense' or 'fast'.")
         rows, variance = self._frame.rows(self._check_points(X)), np.atleast_1d(self._known_prior_variance())
-        fitted = self.kernel_, self._observed.functionals, self.null_space_, self._restrict, self._factor()
-        squares = gradient_variances(*fitted, rows, gradient.shape[-1])
+        fitted = self.kernel_, self._observed.functionals, self.null_space_, self._restrict
+        step = _FAST_COLUMNS if self._solved_by("fast") else _GRADIENT_ROWS
+        squares = gradient_variances(*fitted, self._posterior_covariance, rows, gradient.shape[-1], step)
         std = np.sqrt(squares[:, None, :] * variance[:, None])
         return gradient, self._frame.shaped(std[:, 0]) if self._single else std
 
@@ -371,7 +380,10 @@ class Smoother(FamilyRegressor):
         named = "auto" if soft else with_column_numbers(self.null_space, self._names())
         values_only = len(observed.functionals) == 1 and observed.n_values == len(observed.targets)
         targets = observed.targets[:, 0] if self._single else observed.targets
-        space = null_space_for(named, kernel, observed.points, targets if values_only else None)
+        if self.term_factors is not None and isinstance(named, str):
+            space = term_space(kernel, observed.points)
+        else:
+            space = null_space_for(named, kernel, observed.points, targets if values_only else None)
         self._check_observations(observed, space, len(samples[1]))
         warn = not (isinstance(self.null_space, str) or self.null_space is None)
         combinations = identifiable(space, design(space, observed.functionals), warn)
@@ -383,6 +395,9 @@ class Smoother(FamilyRegressor):
             attempt.refuse_indefinite()
         # what is left out are components, and so leave-one-out depends on the axes; the likelihood does not
         criterion = "reml" if isinstance(kernel, VectorKernel) and self.criterion == "auto" else self.criterion
+        if self.term_factors is not None:
+            weigh_terms(self, attempt, (samples[0][:, 0], samples[1]))
+            kernel, solver = attempt.kernel, "dense"
         if self._deviance is not None:
             return solved_by_reweighting(self, attempt, self._given_alpha(), (samples[0][:, 0], samples[1]))
         attempt.solver = chosen_solver(self, attempt, solver, self._given_alpha(), values_only)
@@ -481,15 +496,14 @@ class Smoother(FamilyRegressor):
             return self._factor().leave_one_out()
         return self._large().left_out(self.dual_coef_.reshape(len(self.dual_coef_), -1), self.alpha_)
 
-    def _large(self) -> IterativeSystem:
+    def _large(self) -> LargeSystem:
         """The equations of the fast solver."""
-        system: IterativeSystem | None = getattr(self, "_cached_large", None)
+        system: LargeSystem | None = getattr(self, "_cached_large", None)
         if system is None:
             attempt = Attempt(self.kernel_, self.null_space_, self._observed, self._identifiable)
             P = attempt.null_matrix(self._observed)
-            self._cached_large = system = large_system(
-                self.kernel_, self._observed, P, float(self.tol), self.alpha_ == 0.0
-            )
+            given = self._observed.functionals, self._observed.weights, P, float(self.tol), self.alpha_ == 0.0
+            self._cached_large = system = large_system(self.kernel_, *given)
         return system
 
     def _factor(self) -> Factor:
@@ -502,8 +516,10 @@ class Smoother(FamilyRegressor):
         return factor
 
     def _posterior(self, X, prior, diagonal: bool) -> np.ndarray:
-        null = self._restrict(self.null_space_(X))
-        mixed = cross(self.kernel_, self._observed.functionals, X)
+        mixed, null = cross(self.kernel_, self._observed.functionals, X), self._restrict(self.null_space_(X))
+        return self._posterior_covariance(mixed, null, prior, diagonal)
+
+    def _posterior_covariance(self, mixed, null, prior, diagonal: bool) -> np.ndarray:
         if not self._solved_by("fast"):
             return self._factor().posterior_covariance(mixed, null, prior, diagonal)
         with threads.one_thread():
