@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ..page import Section
 from . import (
+    additive,
     classification,
     features,
     fields,
@@ -28,6 +29,7 @@ from . import (
 SECTIONS: list[Callable[[Path], Section | None]] = [
     smoothing.section,
     uncertainty.section,
+    additive.section,
     fields.section,
     surfaces.section,
     sharp_edges.section,

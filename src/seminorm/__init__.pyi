@@ -1,5 +1,6 @@
 from . import bases as bases
 from . import clouds as clouds
+from . import deviances as deviances
 from . import estimators as estimators
 from . import fields as fields
 from . import files as files
@@ -31,6 +32,8 @@ from .estimators import SeriesClassifier as SeriesClassifier
 from .estimators import SeriesRegressor as SeriesRegressor
 from .estimators import SlabMachine as SlabMachine
 from .estimators import Smoother as Smoother
+from .estimators import TableClassifier as TableClassifier
+from .estimators import TableRegressor as TableRegressor
 from .estimators import VirtualSVC as VirtualSVC
 from .estimators import match_spectrum as match_spectrum
 from .fields import Field as Field

@@ -13,4 +13,7 @@ from .spectrum_matching import SpectrumMatch as SpectrumMatch
 from .spectrum_matching import match_spectrum as match_spectrum
 from .svc import SVC as SVC
 from .svr import SVR as SVR
+from .tables import TableClassifier as TableClassifier
+from .tables import TableExplanation as TableExplanation
+from .tables import TableRegressor as TableRegressor
 from .virtual_svc import VirtualSVC as VirtualSVC

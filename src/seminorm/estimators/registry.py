@@ -16,13 +16,20 @@ from .slab import SlabMachine
 from .smoother import Smoother
 from .svc import SVC
 from .svr import SVR
+from .tables import TableClassifier, TableRegressor
 from .virtual_svc import VirtualSVC
 
 #: the estimators
 all_estimators: Registry[BaseEstimator] = Registry("estimator")
 all_estimators.register(
     Smoother,
-    lambda: [Smoother(), Smoother(Gaussian(), criterion="reml"), Smoother(NegativeDistance(), criterion="loo")],
+    lambda: [
+        Smoother(),
+        Smoother(Gaussian(), criterion="reml"),
+        Smoother(NegativeDistance(), criterion="loo"),
+        Smoother(family="poisson"),
+        Smoother(family="gamma", criterion="reml"),
+    ],
 )
 all_estimators.register(FieldSmoother)
 all_estimators.register(
@@ -64,3 +71,5 @@ all_estimators.register(EnclosingHypersphere, lambda: [EnclosingHypersphere(), E
 all_estimators.register(SeriesClassifier)
 all_estimators.register(SeriesRegressor)
 all_estimators.register(SlabMachine)
+all_estimators.register(TableRegressor)
+all_estimators.register(TableClassifier)
