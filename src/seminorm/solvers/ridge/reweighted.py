@@ -23,6 +23,7 @@ from .system import Factor, ReducedSystem
 CRITERIA = ("auto", "loo", "reml")
 _TOLERANCE = 1e-10  # of the slopes, in units of the largest
 _STEPS = 200
+_STALLED, _ROUNDED = 3, 1e-5  # steps without descent after which slopes of this size are rounding
 _DECADES = (1, -12)  # of the alphas tried, in units of the trace
 _PAST = 3  # steps for which the criterion rises before the search ends
 _WORST = 0.9  # effective degrees of freedom, as a share of n, at which it ends too
@@ -99,11 +100,14 @@ def fit(data: LikelihoodData, alpha: float, start: PenalizedFit | None = None) -
     f = loss.link(loss.start(weights)) if start is None else start.values
     scale = max(float(np.abs(weights * loss.gradient(f)).max()) / 2, float((weights * loss.curvature(f)).max()))
     current = _newton(data, alpha, f) if start is None else start._replace(alpha=alpha)
+    stalled = 0
     for _ in range(_STEPS):
         slope = 0.5 * weights * loss.gradient(current.values) + alpha * current.dual  # zero at the minimum
-        if np.abs(slope).max() <= _TOLERANCE * scale:
+        size = np.abs(slope).max()
+        if size <= _TOLERANCE * scale or (stalled >= _STALLED and size <= _ROUNDED * scale):
             return current
-        current = _between(data, current, _newton(data, alpha, current.values))
+        before, current = _objective(current), _between(data, current, _newton(data, alpha, current.values))
+        stalled = stalled + 1 if before - _objective(current) <= 1e-13 * abs(before) else 0
     warn_user(
         f"the penalised likelihood for alpha={alpha:g} has not reached its minimum within {_STEPS} steps: fitted means "
         "may have reached the end of their range (0 or 1, or 0), or the system is singular to working precision. Use a "
@@ -219,7 +223,7 @@ class _AlphaSearch:
             trial = self(trace * 10.0**decade)
             scores = [known.score for known in self.trials.values()]
             known = self.data.loss.dispersion is not None
-            if known and trial.fitted.deviance < _NOTHING_LEFT * len(self.data.K):
+            if known and trial.fitted.deviance < _NOTHING_LEFT * min(len(self.data.K), self.data.weights.sum()):
                 return  # all means are at an end of their range
             if trial.edf > _WORST * len(self.data.K) or len(scores) - 1 - int(np.argmin(scores)) >= _PAST:
                 return
@@ -251,6 +255,12 @@ def solve_likelihood(
 
     The solution is that of the working system, and its variance that of the Gaussian process.
     """
+    n, rank = data.P.shape
+    if n <= rank:
+        raise ValueError(
+            f"X has n_samples={n} distinct observations, no more than the {rank} functions that are free: give more "
+            "points, or a smaller null_space."
+        )
     refuse_separable(data)
     criterion = "loo" if criterion == "auto" else criterion
     search = _AlphaSearch(data, criterion)
