@@ -23,10 +23,10 @@ from ..functions import Expansion, Functional, design, gram
 from ..functions.large_system import MOST_DENSE, large_system, obstacle, warn_unless_converged
 from ..kernels import Kernel, Polyharmonic
 from ..nullspace import identifiable, null_space_for
+from ..shapes.boundaries import check_resolution
 from ..solvers.ridge.selection import choose_alpha
 from ..solvers.ridge.stochastic import StochasticCriteria
 from ..solvers.ridge.system import Factor, ReducedSystem
-from .boundaries import check_resolution
 from .preparation import ReadyPoints, StepClock, automatic_depth, choose_model, chosen, length_or_auto
 from .surface import Surface
 
@@ -252,7 +252,7 @@ def _solve(
     P = P if combinations is None else P @ combinations
     if iteration is None:
         with threads.suited_to(n * (1 + d)):
-            dual, null, alpha = _factorised(kernel, functionals, targets, all_weights, P, alpha)
+            dual, null, alpha = _factorized(kernel, functionals, targets, all_weights, P, alpha)
         residual = 0.0
     else:
         dual, null, alpha, residual = _iterated(kernel, functionals, targets, all_weights, P, alpha, iteration)
@@ -260,7 +260,7 @@ def _solve(
     return Expansion(kernel, functionals, dual[:, 0], space, null[:, 0]), alpha, residual
 
 
-def _factorised(kernel, functionals, targets, weights, P, alpha: float | None):
+def _factorized(kernel, functionals, targets, weights, P, alpha: float | None):
     system = ReducedSystem(gram(kernel, functionals), P, targets, weights)
     if system.size == system.rank:  # the null space meets all observations
         g = np.empty((0, 1))
