@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -29,6 +30,9 @@ def build(site: Path, work: Path = _WORK, jobs: int | None = None) -> int:
     status = sphinx([*options, *folders, str(stage.folder), str(site)])
     if status:
         return status
+    for page in (site / "_modules").rglob("*.html"):  # sources say which page describes a name, not where on it
+        text = page.read_text(encoding="utf-8")
+        page.write_text(re.sub(r'(class="viewcode-back" href="[^"#]+)#[^"]*', r"\1", text), encoding="utf-8")
     broken = check(site)
     for page, target in broken:
         print(f"{page} points to {target}, which is not there", file=sys.stderr)

@@ -41,7 +41,7 @@ add_module_names = False
 
 html_theme = "pydata_sphinx_theme"
 html_title = "seminorm"
-html_static_path = ["static"]
+html_static_path = ["static", "../../gallery/static"]
 html_css_files = ["seminorm.css"]
 html_js_files = [("scene.js", {"defer": "defer"})]
 html_favicon = "static/mark.svg"

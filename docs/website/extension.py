@@ -12,11 +12,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.nodes import make_refnode
 
 from .docstrings import escaped
-from .reference import Name, public_names
-
-_MENTION = re.compile(r"(?:seminorm\.)?((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?:\(.*\))?", flags=re.DOTALL)
-# public names that are also ordinary words of Python or of the pages: they are linked only with their package
-_WORDS = {"fit", "bases", "files", "fields", "functions", "losses", "render", "shapes", "Scaling", "Box", "Linear"}
+from .names import Index
 
 
 def inline_formula(translator, node: nodes.math) -> None:
@@ -29,24 +25,6 @@ def formula(translator, node: nodes.math_block) -> None:
     """A formula on a line of its own; it scrolls by itself where it is wider than the page."""
     translator.body.append(f'<div class="math" tabindex="0">{tex2mathml(node.astext(), as_block=True)}</div>')
     raise nodes.SkipNode
-
-
-class Index:
-    """The public names, by all the ways in which pages write them."""
-
-    def __init__(self) -> None:
-        self._names: dict[str, Name] = {}
-        for name in public_names():
-            for path in (name.path, *name.others):
-                self._names[path.removeprefix("seminorm.")] = name
-            self._names.setdefault(name.path.rpartition(".")[2], name)
-
-    def find(self, mention: str) -> Name | None:
-        """The name that code such as ``SVC(alpha=1)`` or ``seminorm.kernels.ThinPlate`` mentions, if any."""
-        match = _MENTION.fullmatch(mention)
-        if match is None or (match[1] in _WORDS and not mention.startswith("seminorm.")):
-            return None
-        return self._names.get(match[1])
 
 
 class LinkNames(SphinxPostTransform):

@@ -22,6 +22,7 @@ from gallery import quietly
 from gallery.page import Picture, Section, Viewer
 from gallery.sections import TOPICS
 
+from .names import public_names
 from .staging import ROOT, Stage
 
 _THUMBNAIL = 480  # pixels, of its width
@@ -62,8 +63,6 @@ def write(stage: Stage, cache_folder: Path) -> list[Script]:
 
 def uses(scripts: Sequence[Script]) -> dict[str, list[Script]]:
     """The scripts that use each public name, by its path."""
-    from .reference import public_names  # it draws cards of scripts
-
     known = {path: name.path for name in public_names() for path in (name.path, *name.others)}
     found: dict[str, list[Script]] = {}
     for script in scripts:

@@ -33,7 +33,8 @@ class Outline(HTMLParser):
 
 def outlines(site: Path) -> dict[Path, Outline]:
     """Every page of the site."""
-    return {page: Outline(page.read_text(encoding="utf-8")) for page in sorted(site.rglob("*.html"))}
+    pages = [page for page in sorted(site.rglob("*.html")) if "_static" not in page.parts]
+    return {page: Outline(page.read_text(encoding="utf-8")) for page in pages}
 
 
 def check(site: Path) -> list[tuple[str, str]]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from .decisions import with_pictures
+from .names import Index
 from .staging import ROOT, Stage
 
 _PAGES = Path(__file__).parent / "pages"
@@ -26,6 +28,9 @@ def write(stage: Stage) -> None:
     stage.page("docs/index.md", _list([*_GUIDE, *others]))
     for page in [*_GUIDE, *others, *singles, "decisions", "references"]:
         stage.page(f"docs/{page}.md")
+    if "choose" in singles:
+        path = stage.folder / "choose.md"
+        stage.write("choose.md", with_pictures(path.read_text(encoding="utf-8"), _address))
     for original in ("CONTRIBUTING.md", "CHANGELOG.md", "native/README.md"):
         stage.page(original)
     for folder, files in folders.items():
@@ -41,6 +46,15 @@ def write(stage: Stage) -> None:
     top = [*(["start/index"] * bool(folders["start"])), "overview", "gallery/index", "reference/index", *singles]
     top += [*(["theory/index"] * bool(folders["theory"])), "results", "about"]
     stage.write("index.md", (_PAGES / "index.md").read_text(encoding="utf-8") + _list(top, _TITLES))
+
+
+def _address(leaf: str) -> str | None:
+    """The address of a leaf of a decision: its link, or the page of the name that it is."""
+    match = re.search(r"\]\((.+?)\)$", leaf)
+    if match:
+        return re.sub(r"\.md\b", ".html", match[1])
+    name = Index().find(leaf.strip("`"))
+    return f"{name.page}.html" if name else None
 
 
 _TITLES = {

@@ -4,94 +4,20 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import pkgutil
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
 from html import escape
-from types import ModuleType
-from typing import Any
 
-import seminorm
 from seminorm._base.registry import Registry
 from seminorm.cli import make_parser
 
 from .docstrings import escaped
 from .galleries import Script
+from .names import Name, first_paragraph, packages, public_names
 from .staging import Stage
 
 _FOREIGN = "BaseEstimator, RegressorMixin, ClassifierMixin, TransformerMixin, ClusterMixin, OutlierMixin, Protocol"
 _FOREIGN += ", tuple, list, dict, ABC, Generic, NamedTuple, Exception, ValueError, ImportError, MemoryError"
-
-
-@dataclass(frozen=True)
-class Name:
-    """A public name: its shortest path, what it is, and the other packages that export it."""
-
-    path: str
-    thing: Any
-    others: tuple[str, ...]
-
-    @property
-    def page(self) -> str:
-        """The page of the site, without its ending."""
-        return f"reference/{self.path}"
-
-    @property
-    def short(self) -> str:
-        """The last part of the path."""
-        return self.path.rpartition(".")[2]
-
-    @property
-    def summary(self) -> str:
-        """The first sentence of its description."""
-        if isinstance(self.thing, Registry):
-            return f"Registry of the classes of the kind “{self.thing.kind}”."
-        if not (inspect.isclass(self.thing) or inspect.isroutine(self.thing)):
-            return f"``{self.thing!r}``" if isinstance(self.thing, str | int | float) else "A type, for annotations."
-        return first_paragraph(self.thing)
-
-
-def first_paragraph(thing: Any) -> str:
-    """The first paragraph of a docstring, on one line."""
-    return " ".join(" ".join(escaped((inspect.getdoc(thing) or "").partition("\n\n")[0].splitlines())).split())
-
-
-@cache
-def packages() -> tuple[str, ...]:
-    """Packages and modules that list public names, those of the top level first."""
-    top = [f"seminorm.{name}" for name in seminorm.__all__ if inspect.ismodule(getattr(seminorm, name))]
-    below = [m.name for m in pkgutil.walk_packages(seminorm.__path__, "seminorm.") if m.ispkg and "._" not in m.name]
-    found = dict.fromkeys(["seminorm", *top, *below])
-    return tuple(name for name in found if hasattr(importlib.import_module(name), "__all__"))
-
-
-@cache
-def public_names() -> tuple[Name, ...]:
-    """All public names, each once, in the order of the packages."""
-    paths: dict[Any, list[str]] = {}
-    things: dict[Any, Any] = {}
-    for package in packages():
-        module = importlib.import_module(package)
-        for name in module.__all__:
-            thing = getattr(module, name)
-            if isinstance(thing, ModuleType) or name.startswith("__"):
-                continue
-            unique = inspect.isclass(thing) or inspect.isfunction(thing) or isinstance(thing, Registry)
-            key = id(thing) if unique else f"{package}.{name}"
-            things[key] = thing
-            paths.setdefault(key, []).append(f"{package}.{name}")
-    for registry in [thing for thing in things.values() if isinstance(thing, Registry)]:
-        for name in registry:
-            cls = registry[name]
-            if id(cls) not in things and cls.__module__.startswith("seminorm"):
-                things[id(cls)], paths[id(cls)] = cls, [f"{cls.__module__}.{cls.__qualname__}"]
-    names = []
-    for key, found in paths.items():
-        shortest, *others = sorted(found, key=lambda path: path.count("."))
-        names.append(Name(shortest, things[key], tuple(others)))
-    return tuple(names)
 
 
 def write(stage: Stage, uses: Mapping[str, Sequence[Script]]) -> None:

@@ -82,6 +82,8 @@ class Stage:
             return path.removeprefix("docs/")
         if file.is_dir():
             return staged(f"{path}/README.md") if (file / "README.md").exists() else path
+        if path.startswith("gallery/sections/") and not anchor:
+            return f"gallery/{file.stem}.md"
         wanted = self._sources.setdefault(path, set())
         if anchor:
             wanted.add(anchor)
