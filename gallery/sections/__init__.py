@@ -10,6 +10,7 @@ from types import ModuleType
 
 from ..page import Section
 from . import (
+    additive,
     averages,
     baselines,
     bending,
@@ -54,6 +55,7 @@ from . import (
 TOPICS: dict[str, list[ModuleType]] = {
     "Smooth": [
         *(smoothing, what_alpha_means, uncertainty, leave_one_out, gradients, weights, outliers, features, averages),
+        additive,
         *(summits, globe, velocities, fields, your_own_model),
     ],
     "Classify": [classification, no_length_scale, digits, probabilities, novelty],

@@ -118,7 +118,7 @@ def _reconstruct(job: argparse.Namespace, times: list[float] | None) -> dict:
     clock, names = Stopwatch(), naming(job.inputs)
     with clock.stage("import"):
         from .._base.threads import thread_count
-        from ..surfaces.reconstruction import reconstruct_moving
+        from ..surfaces.moving_reconstruction import reconstruct_moving
     verbose = not job.quiet and sys.stderr.isatty()
     with threads(job.threads):
         used: dict[str, Any] = {"threads": thread_count()}

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 from scipy.spatial import cKDTree
 from tqdm import tqdm
 
-from .._base.threads import thread_count
 from .._base.warnings import warn_user
 from .cloud import PointCloud, as_cloud, as_sensor
 from .normals.estimation import estimate_normals
 from .scans import SCAN, are_scans, each_of, joined
+from .sheets import signs_of_sheets
 
 _MOTIONS = 3.0  # between two frames, that the time between them counts as
 FRAME_POINTS = 50  # on average, from which on points of one time are a frame
 GROUP_POINTS = 500  # in a group of points that were measured one by one
 _FEWEST = 10  # points of a frame whose normals are estimated
 _LOOKS = 2000  # points of a frame that are compared with the next one
-_ALIKE = 0.2  # mean cosine of normals with those of the next frame, from which on the frames tell each other's signs
 _HALF = 0.5  # of the points must know their outside
 
 
@@ -104,8 +101,8 @@ def time_scale_of_motion(points: np.ndarray, normals: np.ndarray, times: np.ndar
 def with_frame_normals(cloud: PointCloud, times: np.ndarray, sensor=None, verbose: bool = False):
     """The cloud with normals estimated for the points of each time, and where they come from.
 
-    Each frame finds its own signs. Frames whose normals agree, or disagree, with those of the next one are then turned
-    to agree; most of the points that know their outside decide about all of them.
+    Each frame finds its own signs. Its sheets, parts that do not touch, are then turned to agree with those of the
+    frames around (:func:`~seminorm.clouds.sheets.signs_of_sheets`).
     """
     if not has_frames(times):
         raise ValueError(
@@ -126,9 +123,9 @@ def with_frame_normals(cloud: PointCloud, times: np.ndarray, sensor=None, verbos
         places = None if sensor is None or not np.isfinite(sensor[rows]).all(axis=1).any() else sensor[rows]
         found.append(estimate_normals(PointCloud(cloud.points[rows]), sensor=places))
     normals = np.empty_like(cloud.points)
-    for rows, frame, sign in zip(frames, found, _frame_signs(found), strict=True):
+    for rows, frame, sign in zip(frames, found, signs_of_sheets(found), strict=True):
         assert frame.normals is not None
-        normals[rows] = sign * frame.normals
+        normals[rows] = sign[:, None] * frame.normals
     sizes = np.array([len(frame) for frame in found])
     known = np.array([frame.oriented != "consistent" for frame in found])
     decided = bool(sizes[known].sum() >= _HALF * sizes.sum())
@@ -143,29 +140,3 @@ def with_frame_normals(cloud: PointCloud, times: np.ndarray, sensor=None, verbos
     seen = f"{counted} neighbours" if neighbors else "all points"
     origin = f"estimated from {seen} of the same time, signs: {signs}"
     return PointCloud(cloud.points, normals, cloud.colors, cloud.attributes, cloud.sensor), origin
-
-
-def _frame_signs(frames: list) -> np.ndarray:
-    """For each frame whether to keep its normals, 1, or to turn them, -1."""
-    links = [_agreement(here, later) for here, later in pairwise(frames)]
-    starts = [0, *(k + 1 for k, link in enumerate(links) if abs(link) < _ALIKE), len(frames)]
-    signs = np.ones(len(frames))
-    for first, last in pairwise(starts):
-        for k in range(first + 1, last):
-            signs[k] = signs[k - 1] * np.sign(links[k - 1])
-        votes = [len(frame) * (frame.oriented != "consistent") for frame in frames[first:last]]
-        chosen = signs[first:last]
-        if np.dot(votes, chosen) < 0 or (not any(votes) and chosen.sum() < 0):
-            signs[first:last] *= -1.0
-    return signs
-
-
-def _agreement(here, later) -> float:
-    """Mean cosine of the normals of a frame to those of the nearest points of the next one."""
-    valid = np.flatnonzero(np.isfinite(here.points).all(axis=1))
-    others = np.flatnonzero(np.isfinite(later.points).all(axis=1))
-    chosen = some_of(valid)
-    near = others[cKDTree(later.points[others]).query(here.points[chosen], workers=thread_count())[1]]
-    weight = here.confidence[chosen] * later.confidence[near]
-    cosine = (here.normals[chosen] * later.normals[near]).sum(axis=1)
-    return float((weight * cosine).sum() / max(weight.sum(), 1e-300))

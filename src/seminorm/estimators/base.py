@@ -70,7 +70,7 @@ class FunctionRegressor(SavedEstimator, RegressorMixin, BaseEstimator, ABC):
         if not return_std:
             return mean
         std = self._std(X)
-        return mean, np.hypot(std, self._noise_std) if noisy else std
+        return mean, np.hypot(std, self._noise(mean)) if noisy else std
 
     def predict_quantile(self, X: Any, q: ArrayLike, *, observation: bool = True) -> np.ndarray:
         """Quantiles of a normal prediction at X, of a new observation of weight 1 or of f.
@@ -98,6 +98,10 @@ class FunctionRegressor(SavedEstimator, RegressorMixin, BaseEstimator, ABC):
     def _noise_std(self) -> Any:
         """Of an observation of weight 1."""
         return np.sqrt(self.noise_variance_)
+
+    def _noise(self, mean: np.ndarray) -> Any:
+        """Deviation of an observation of weight 1 about its mean."""
+        return self._noise_std
 
     def predict_gradient(self, X: Any) -> np.ndarray:
         """Gradients at X: (n, d), or (n, k, d) for k outputs."""

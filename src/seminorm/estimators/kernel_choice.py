@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from .._base.memory import require_memory
+from .._base.warnings import warn_user
 from ..kernels import Kernel, NegativeDistance, VectorKernel
 from ..nullspace import SoftTwin
+from ..solvers.ridge.reweighted import SeparableError
 from .attempts import Attempt, advice
 from .base import kernel_for
 from .settling import choose_scale, has_open_scale, standardized
@@ -46,7 +48,7 @@ def best_attempt(smoother: Smoother, X: np.ndarray, weights: np.ndarray, fit: Fi
     if isinstance(settled, VectorKernel):
         likely = min(map(small, kernels), key=lambda attempted: attempted.score)
         return fit(likely.kernel) if many else likely
-    best, *others = [small(kernel) for kernel in kernels[:1]] + _possible(small, kernels[1:])
+    best, *others = _attempts(small, kernels)
     for attempted in others:
         if attempted.left_out < (1.0 - _GAIN) * best.left_out:
             best = attempted
@@ -76,6 +78,8 @@ def _candidates(smoother: Smoother, base: Kernel, X: np.ndarray, values_only: bo
     leaves free, also with these at a price, and -r, which leaves the constant free."""
     if isinstance(base, VectorKernel):
         return [kernel.for_dimension(X.shape[1]) for kernel in base.alternatives()]
+    if smoother.term_factors is not None:
+        return [base]
     n, d = X.shape
     named = isinstance(smoother.null_space, str)
     wants_soft = named and smoother.null_space == "soft"
@@ -91,6 +95,21 @@ def _candidates(smoother: Smoother, base: Kernel, X: np.ndarray, values_only: bo
     scale = getattr(base, "scale", None)  # of the columns, if they were standardised
     rough = NegativeDistance() if scale is None else NegativeDistance().axis_scale(scale)
     return [base, rough.for_dimension(d), *soft]
+
+
+def _attempts(fit: Callable[[Kernel], Attempt], kernels: list[Kernel]) -> list[Attempt]:
+    """The fits of all kernels; the first must be possible, unless what it leaves free separates the data."""
+    try:
+        return [fit(kernels[0]), *_possible(fit, kernels[1:])]
+    except SeparableError:
+        others = _possible(fit, kernels[1:])
+        if not others:
+            raise
+        warn_user(
+            f"what {kernels[0]!r} leaves free separates the extreme values of y from the others, and has no best fit: "
+            "a price was put on it, or another kernel taken. See null_space_used_ and kernel_."
+        )
+        return others
 
 
 def _possible(fit: Callable[[Kernel], Attempt], kernels: list[Kernel]) -> list[Attempt]:
