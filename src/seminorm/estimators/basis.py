@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._base.memory import available_bytes
+from .._base.patterns import is_plain
 from ..kernels import Kernel
 
 MOST_DENSE = 16_000  # points up to which "auto" takes all of them
@@ -49,7 +50,7 @@ def spread_out(X: Any, number: int, rng: np.random.RandomState) -> np.ndarray:
     n = X.shape[0]
     some = np.sort(rng.permutation(n)[: _PER_BASIS * number])
     points = X[some]
-    if hasattr(points, "tocsr"):  # distances would fill the matrix
+    if not is_plain(points):  # distances would fill the matrix
         return np.sort(some[:number])
     points = np.asarray(points) - np.mean(points, axis=0)
     squares = np.einsum("ij,ij->i", points, points)

@@ -13,6 +13,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_random_state
 
 from .._base import blas as threads
+from .._base.patterns import PatternTable, alone, is_plain
 from .._base.progress import Progress
 from .._base.spacing import near_groups, same_place
 from .._base.warnings import warn_user
@@ -163,7 +164,9 @@ class MarginMachine(KernelMachine, ABC):
 
     def _groups(self, X) -> np.ndarray | None:
         """Points that coincide, or nearly if they are not too many, which are left out together."""
-        if self._is_given() or hasattr(X, "tocsr"):
+        if isinstance(X, PatternTable):
+            return X.groups()
+        if self._is_given() or not is_plain(X):
             return None
         return near_groups(X) if X.shape[0] <= _NEAR_UP_TO else same_place(X)
 
@@ -276,7 +279,9 @@ class MarginMachine(KernelMachine, ABC):
             )
         distinct = np.arange(n)
         distinct_only = candidate.free not in WHOLE and kernel is not None and not kernel.is_indefinite
-        if distinct_only and not hasattr(data.X, "tocsr"):
+        if distinct_only and isinstance(data.X, PatternTable):
+            distinct = np.sort(np.unique(data.X.keys(), return_index=True)[1])
+        elif distinct_only and is_plain(data.X):
             distinct = np.sort(np.unique(data.X, axis=0, return_index=True)[1])
         if number is not None and number < len(distinct):
             rng = check_random_state(self.random_state)
@@ -409,7 +414,7 @@ class MarginMachine(KernelMachine, ABC):
         if self._is_given():
             self.support_vectors_ = np.empty((0, 0))
             return
-        self.support_vectors_ = X[support]
+        self.support_vectors_ = alone(X[support])
         if self._kind in WHOLE and self.null_space_ is not None:
             self._span_ = independent_columns(self.null_space_(X), self.null_space_.resolution)
         if self._kind not in WHOLE:
