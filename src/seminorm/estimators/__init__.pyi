@@ -5,6 +5,8 @@ from .kernel_neighbors import KernelNeighbors as KernelNeighbors
 from .kernel_pca import KernelPCA as KernelPCA
 from .kernel_perceptron import KernelPerceptron as KernelPerceptron
 from .registry import all_estimators as all_estimators
+from .series import SeriesClassifier as SeriesClassifier
+from .series import SeriesRegressor as SeriesRegressor
 from .slab import SlabMachine as SlabMachine
 from .smoother import Smoother as Smoother
 from .spectrum_matching import SpectrumMatch as SpectrumMatch
