@@ -11,6 +11,7 @@ from .implicit_svm import ImplicitSVM
 from .kernel_neighbors import KernelNeighbors
 from .kernel_pca import KernelPCA
 from .kernel_perceptron import KernelPerceptron
+from .learned_metric import LearnedMetric
 from .slab import SlabMachine
 from .smoother import Smoother
 from .svc import SVC
@@ -70,3 +71,4 @@ all_estimators.register(EnclosingHypersphere, lambda: [EnclosingHypersphere(), E
 all_estimators.register(SlabMachine)
 all_estimators.register(TableRegressor)
 all_estimators.register(TableClassifier)
+all_estimators.register(LearnedMetric)
