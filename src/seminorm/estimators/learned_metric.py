@@ -80,16 +80,17 @@ class LearnedMetric(SavedEstimator, TransformerMixin, BaseEstimator):
         labels = np.asarray(y)
         if labels.ndim == 1 and labels.dtype.kind not in "biufc":
             y = np.unique(labels, return_inverse=True)[1]
-        X, checked = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        Y = np.asarray(checked, dtype=float).reshape(len(X), -1)
+        checked = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
+        points, Y = np.asarray(checked[0]), np.asarray(checked[1], dtype=float)
+        Y = Y.reshape(len(points), -1)
+        weights = _check_sample_weight(sample_weight, points, dtype=np.float64, ensure_non_negative=True)
         if labels.ndim == 1 and labels.dtype.kind not in "biufc":
             Y = np.eye(int(Y.max()) + 1)[Y[:, 0].astype(int)]
-        rows, weights = distinct_samples(X, Y, weights)
+        rows, weights = distinct_samples(points, Y, weights)
         if len(rows) > _ROWS:
             some = np.sort(np.random.default_rng(0).permutation(len(rows))[:_ROWS])
             rows, weights = rows[some], weights[some]
-        self._learn(X[rows], Y[rows], weights)
+        self._learn(points[rows], Y[rows], weights)
         return self
 
     def _check_parameters(self) -> None:
