@@ -579,7 +579,9 @@ def test_without_numba(monkeypatch, rng):
     X = rng.standard_normal((5, 3))
     monkeypatch.setitem(sys.modules, "numba", None)
     with pytest.raises(MissingExtraError, match=r"needs numba.*pip install 'seminorm\[numba\]'"):
-        UserDistance(lambda x, y: 0.0).pairwise(X)
+        UserDistance(lambda x, y: 0.0, compiled=True).pairwise(X)
+    with pytest.warns(UserWarning, match=r"pip install 'seminorm\[numba\]'.*in plain Python: slow"):
+        np.testing.assert_allclose(UserDistance(lambda x, y: city_block(x, y)).pairwise(X), cdist(X, X, "cityblock"))
     np.testing.assert_allclose(UserDistance(city_block_in_c).pairwise(X), cdist(X, X, "cityblock"), rtol=1e-12)
 
 
@@ -599,7 +601,26 @@ def test_bad_functions(rng):
     with pytest.raises(TypeError, match="must be a function"):
         UserDistance("city_block").pairwise(X)
     with pytest.raises(ValueError, match="Numba cannot compile the distance <lambda>"):
+        UserDistance(lambda x, y: "far", compiled=True).pairwise(X)
+    with pytest.warns(UserWarning, match="slow"), pytest.raises(ValueError, match="must return a number, got 'far'"):
         UserDistance(lambda x, y: "far").pairwise(X)
+
+
+def test_plain_python(rng):
+    X, Y = rng.standard_normal((6, 3)), rng.standard_normal((4, 3))
+    d = UserDistance(lambda x, y: np.abs(x - y).sum(), compiled=False)
+    np.testing.assert_allclose(d.pairwise(X), cdist(X, X, "cityblock"), rtol=1e-12)
+    np.testing.assert_allclose(d.pairwise(X, Y), cdist(X, Y, "cityblock"), rtol=1e-12)
+    words = UserDistance(lambda x, y: len(set(x) ^ set(y)), compiled=False)
+    assert words.pairwise(["abc", "ab"], ["c"]).tolist() == [[2.0], [3.0]]
+    for function, message in (
+        (lambda x, y: x[0] - y[0], "distances must be finite and not negative"),
+        (lambda x, y: max(x[0] - y[0], 0.0), "is not symmetric"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            UserDistance(function, compiled=False).pairwise([[3.0], [2.0], [5.0]][:: 1 if "finite" in message else 2])
+    with pytest.raises(ZeroDivisionError):
+        UserDistance(lambda x, y: 1 / 0, compiled=False).pairwise(X)
 
 
 @pytest.mark.parametrize(

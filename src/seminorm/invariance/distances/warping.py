@@ -92,8 +92,8 @@ class DerivativeDTW(RootedDistance):
     r"""`DTW` of slopes: :math:`((x_i - x_{i-1}) + (x_{i+1} - x_{i-1})/2)/2` in the place of samples [Keogh and
     Pazzani 2001].
 
-    Levels no longer count, only shapes. The first and the last sample have no slope, so series need three samples, and
-    paths and tables count samples from the second on.
+    Levels no longer count, only shapes. The first and the last sample have no slope, so series need three samples.
+    Paths are those of samples; tables leave out the first and the last one.
 
     Parameters
     ----------
@@ -116,6 +116,9 @@ class DerivativeDTW(RootedDistance):
         self, window: float | None = None, squared: bool = False, channels: str = "last", dtype: Any = np.float64
     ):
         self.window, self.squared, self.channels, self.dtype = window, squared, channels, dtype
+
+    def path(self, x: Any, y: Any) -> np.ndarray:
+        return super().path(x, y) + 1
 
     def _prepared(self, X: Series) -> Series:
         return slopes(X)
