@@ -392,7 +392,7 @@ class KernelMachine(SavedEstimator, BaseEstimator):
 
 def _patterns_of(kernel: Any) -> Callable[[Any, str], Any] | None:
     """What checks patterns of a kernel that takes other things than points."""
-    return kernel.patterns if getattr(kernel, "accepts_patterns", False) else None
+    return kernel.patterns if isinstance(kernel, Kernel) and kernel.accepts_patterns else None
 
 
 def kernel_for(kernel: Any, X: Any, least: int | None = None, names: Any = None) -> Kernel:

@@ -106,9 +106,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         """
         check_is_fitted(self)
         if self._is_given() or not is_plain(self.X_fit_):
-            raise ValueError(
-                "inverse_transform needs points: it has no meaning for a given matrix, sparse X or patterns."
-            )
+            raise ValueError("inverse_transform needs points: it is not for a given matrix, sparse X or patterns.")
         inverse: Smoother | None = getattr(self, "_inverse", None)
         if inverse is None:
             coordinates = self.eigenvectors_ * np.sqrt(np.abs(self.eigenvalues_))

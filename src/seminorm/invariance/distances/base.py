@@ -13,7 +13,7 @@ from ..._base.parameters import EqualByParameters
 from ..._base.patterns import PatternTable, table_of
 from ..._base.tiles import ForEach, tiled
 from ...kernels.radial import radial_matrix
-from ..transformations.grids import checked_images
+from ..transformations.grids import checked_images, require_one_shape
 
 
 class Distance(EqualByParameters, BaseEstimator):
@@ -62,6 +62,7 @@ class Distance(EqualByParameters, BaseEstimator):
 
     def patterns(self, X: ArrayLike, name: str = "X") -> Any:
         """X as this distance takes it, checked: rows of float64 unless a subclass says otherwise."""
+        require_one_shape(X, name)
         return check_array(X, dtype=np.float64, input_name=name)
 
     def _pairwise(self, X: Any, Y: Any) -> np.ndarray:

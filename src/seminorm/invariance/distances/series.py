@@ -62,17 +62,17 @@ class Series(NamedTuple):
         parts = [_samples(x, f"{name}[{i}]", channels) for i, x in enumerate(X)]
         if not parts:
             raise ValueError(f"{name} has no series: give at least one.")
+        if channels == "last" and all(part.shape[0] == 1 < part.shape[1] for part in parts):
+            raise ValueError(
+                f"{name} has series of a single sample, the first with {parts[0].shape[1]} channels. If these are "
+                "samples, say channels='first', or give them as (length,)."
+            )
         for i, part in enumerate(parts):
             if part.shape[1] != parts[0].shape[1]:
                 raise ValueError(
                     f"{name}[{i}] has {part.shape[1]} channels and {name}[0] has {parts[0].shape[1]}: all series must "
                     "have the same number."
                 )
-        if channels == "last" and all(part.shape[0] == 1 < part.shape[1] for part in parts):
-            raise ValueError(
-                f"{name} has series of a single sample, the first with {parts[0].shape[1]} channels. If these are "
-                "samples, say channels='first', or give them as (length,)."
-            )
         starts = np.concatenate([[0], np.cumsum([len(part) for part in parts])])
         return cls(np.ascontiguousarray(np.concatenate(parts)), starts.astype(np.int64))
 
