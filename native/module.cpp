@@ -14,6 +14,7 @@ void bind_clouds(nb::module_&);
 void bind_margin(nb::module_&);
 void bind_kernels(nb::module_&);
 void bind_contrasts(nb::module_&);
+void bind_bands(nb::module_&);
 void bind_summation(nb::module_&);
 }  // namespace seminorm
 
@@ -32,5 +33,6 @@ NB_MODULE(_native, m) {
     bind_margin(m);
     bind_kernels(m);
     bind_contrasts(m);
+    bind_bands(m);
     bind_summation(m);
 }
