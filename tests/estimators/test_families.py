@@ -48,7 +48,7 @@ def test_without_a_kernel_it_is_the_generalized_linear_model(family, rng):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("criterion", ["loo", "reml"])
+@pytest.mark.parametrize("criterion", ["auto", "loo", "reml"])
 def test_known_truth(family, criterion, rng):
     """Deviance near that of the truth on new data; bands that cover the mean, intervals that cover observations."""
     X, y = observations(family, 400, rng)
@@ -102,7 +102,7 @@ def test_quantiles_of_counts_are_those_of_the_mixture(rng):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("criterion", ["loo", "reml"])
+@pytest.mark.parametrize("criterion", ["auto", "loo", "reml"])
 def test_weights_are_repetitions(family, criterion, rng):
     X, y = observations(family, 80, rng)
     counts = rng.integers(0, 4, 80)
@@ -230,3 +230,21 @@ def test_several_columns_of_noise_and_a_scale(rng):
     assert model.score(X, y) > 0.5
     scaled = Smoother(Gaussian("auto"), family="poisson").fit(X, y)
     assert np.isfinite(scaled.kernel_.scale) and scaled.score(X, y) > 0.4
+
+
+@pytest.mark.parametrize("factor", [1e-6, 1e6])
+def test_a_factor_of_the_weights_is_one_of_alpha(factor, rng):
+    """Leave-one-out does not see it; nor do slopes that are lost to rounding prevent an answer."""
+    X, y = observations("binomial", 120, rng)
+    plain = Smoother(ThinPlate(), null_space=1, family="binomial").fit(X, y)
+    scaled = Smoother(ThinPlate(), null_space=1, family="binomial", alpha=factor * plain.alpha_)
+    scaled.fit(X, y, sample_weight=np.full(120, factor))
+    np.testing.assert_allclose(scaled.predict(X), plain.predict(X), rtol=1e-5)
+    rates = Smoother(ThinPlate(), null_space=1, family="poisson")
+    one, other = (clone(rates).fit(X, y, exposure=np.full(120, unit)) for unit in (1.0, factor))
+    np.testing.assert_allclose(other.predict(X) * factor, one.predict(X), rtol=0.02)
+
+
+def test_no_more_points_than_free_functions():
+    with pytest.raises(ValueError, match="no more than the 3 functions that are free"):
+        Smoother(ThinPlate(), family="poisson").fit([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [1.0, 2.0, 1.0])

@@ -41,13 +41,13 @@ def test_what_is_no_smoothing_spline(rng):
 
 @pytest.mark.parametrize("n", [500, 20_000])
 def test_smoothing_splines_of_scipy(n, rng):
-    x = np.sort(rng.random(n))
+    x = (np.arange(n) + 0.9 * rng.random(n)) / n
     y = np.sin(9 * x) + 0.1 * rng.standard_normal(n)
     for alpha in (1e-6, 1e-3):
         ours = Smoother(Polyharmonic(2), alpha=alpha, solver="fast", tol=1e-8).fit(x[:, None], y)
         assert ours.n_iter_ <= 5
         np.testing.assert_allclose(
-            ours.predict(x[::50, None]), make_smoothing_spline(x, y, lam=alpha)(x[::50]), atol=1e-4
+            ours.predict(x[::50, None]), make_smoothing_spline(x, y, lam=alpha)(x[::50]), atol=1e-5
         )
 
 

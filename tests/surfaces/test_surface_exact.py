@@ -16,6 +16,7 @@ import seminorm._base.memory
 from seminorm import Field, Smoother
 from seminorm._base.memory import NotEnoughMemoryError
 from seminorm.bases import GridBox
+from seminorm.clouds.sampling import OrientedPoints
 from seminorm.fields.deepening import occupied_cells
 from seminorm.fields.pointwise import PointEquations
 from seminorm.fields.system import collapse
@@ -24,7 +25,6 @@ from seminorm.functions import Expansion, Functional, design, fits
 from seminorm.kernels import Gaussian, Laplacian, Matern, Multiquadric, Polyharmonic, ThinPlate, Wendland
 from seminorm.surfaces import Surface, fit_exact, reconstruct
 from seminorm.surfaces.fitting import Model, fit_surface
-from seminorm.surfaces.sampling import OrientedPoints
 
 KERNELS = [Polyharmonic(3), Gaussian(0.7), Multiquadric(0.5), Matern(2.5), Wendland(2, 1.5), Wendland(4, 2.0)]
 

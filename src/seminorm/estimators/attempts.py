@@ -39,10 +39,6 @@ class Attempt:
         P = design(self.null_space, observed.functionals) if self.training is None else self.training
         return P if self.combinations is None else P @ self.combinations
 
-    def kernel_matrix(self) -> np.ndarray:
-        """Of the observations."""
-        return gram(self.kernel, self.observed.functionals)
-
     def reduced_system(self, observed: FunctionalData) -> ReducedSystem:
         """The system of these observations or of others with the same kernel and null space."""
         K, P = gram(self.kernel, observed.functionals), self.null_matrix(observed)

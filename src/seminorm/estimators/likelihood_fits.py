@@ -14,6 +14,7 @@ from sklearn.utils import check_array, column_or_1d
 
 from .._base.memory import require_memory
 from ..deviances import Deviance, all_deviances
+from ..functions import gram
 from ..kernels import VectorKernel
 from ..solvers.ridge.reweighted import CRITERIA, LikelihoodData, solve_likelihood
 from .attempts import Attempt, advice
@@ -82,22 +83,29 @@ def check_family(smoother: Smoother, gradients: Any, functionals: Any) -> None:
         raise ValueError(f"alpha must be positive for {family}, got 0: no function has all observations as its means.")
 
 
-def solved_by_reweighting(
-    smoother: Smoother, attempt: Attempt, alpha: Any, samples: tuple[np.ndarray, np.ndarray]
-) -> Attempt:
-    """The fit of a likelihood to observations; ``samples`` are y and weights before those at one point were merged."""
-    kind, observed = family_named(smoother.family), attempt.observed
+def likelihood_data(
+    smoother: Smoother, attempt: Attempt, samples: tuple[np.ndarray, np.ndarray], K: np.ndarray | None = None
+) -> LikelihoodData:
+    """What is fitted; ``samples`` are y and weights before those at one point were merged."""
+    kind, observed = smoother._deviance, attempt.observed
     assert kind is not None
-    n = len(observed.targets)
-    require_memory(_COPIES * 8 * n**2, f"a dense fit of {n} observations", advice(observed.points.shape[1]))
     y, weights = samples
     loss, own, middle = kind(observed.targets[:, 0]), kind(y), kind.link(kind(y).start(weights))
     groups = observed.groups[observed.groups >= 0]
     common = middle[np.unique(groups, return_index=True)[1]]  # any f will do that is the same for copies
     scatter = float(weights @ own.value(common[groups]) - observed.weights @ loss.value(common))
-    data = LikelihoodData(
-        attempt.kernel_matrix(), attempt.null_matrix(observed), loss, observed.weights, own, weights, max(scatter, 0.0)
-    )
+    K = gram(attempt.kernel, observed.functionals) if K is None else K
+    return LikelihoodData(K, attempt.null_matrix(observed), loss, observed.weights, own, weights, max(scatter, 0.0))
+
+
+def solved_by_reweighting(
+    smoother: Smoother, attempt: Attempt, alpha: Any, samples: tuple[np.ndarray, np.ndarray]
+) -> Attempt:
+    """The fit of a likelihood to observations."""
+    observed = attempt.observed
+    n = len(observed.targets)
+    require_memory(_COPIES * 8 * n**2, f"a dense fit of {n} observations", advice(observed.points.shape[1]))
+    data = likelihood_data(smoother, attempt, samples)
     attempt.solution, _, work = solve_likelihood(data, alpha, smoother.criterion)
     attempt.system = work.factor.system
     attempt.observed = replace(

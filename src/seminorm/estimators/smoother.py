@@ -24,16 +24,16 @@ from ..solvers.ridge.system import Factor
 from .attempts import Attempt, advice
 from .base import alphas_of
 from .engines import chosen_solver, solved_by_field, solved_fast
-from .families import FamilyRegressor
 from .field_smoother import FieldSmoother
 from .frames import GEOGRAPHIC, Frame, check_vector_data, frame_of, geographic_frame
 from .geography import GeographicColumns
 from .kernel_choice import best_attempt
 from .likelihood_fits import GAUSSIAN, check_family, family_data, solved_by_reweighting
 from .observations import FunctionalData, collect_observations, functional_shape, observed_functionals
-from .settling import warn_of_units, with_column_numbers
+from .settling import is_learned, learn_metric, warn_of_units, with_column_numbers
 from .slopes import gradient_variances
 from .smoother_parameters import check_parameters
+from .terms import AdditiveRegressor, check_terms, term_space, weigh_terms
 
 _CHUNK_COLUMNS = 1024
 _FAST_COLUMNS = 32
@@ -43,7 +43,7 @@ _PREDICTED = 0.05  # share of the variance of y that leaving out may cost a fit 
 _ENOUGH = 10
 
 
-class Smoother(FamilyRegressor):
+class Smoother(AdditiveRegressor):
     """Minimise alpha |f|^2 + sum_i w_i (f(x_i) - y_i)^2 over the kernel's space and its null space.
 
     With a conditionally positive definite kernel this is a smoothing spline, with a positive definite one kernel
@@ -73,7 +73,7 @@ class Smoother(FamilyRegressor):
         default.
     verbose : bool
         Show progress.
-    metric : None, "standardize" or "auto"
+    metric : None, "standardize", "auto", "diagonal", "full" or LearnedMetric
         As in :class:`SVC`.
     coordinates : "auto", "geographic" or None
         "geographic": X is longitude and latitude in degrees (in the order of its column names, if it has any), and
@@ -94,6 +94,9 @@ class Smoother(FamilyRegressor):
         Distribution of y about its mean, whose logit (binomial: y in [0, 1]) or logarithm is f: squares become
         deviances. ``predict`` gives the mean, ``predict_link`` gives f, and ``predict_proba`` probabilities. See
         :mod:`seminorm.deviances`.
+    term_factors : None, "auto" or array of float
+        For a sum of kernels on some columns each, an additive model: a factor per term, by restricted likelihood or as
+        given. What is free is then the sum of what the terms leave free, and :meth:`partial_effect` shows the terms.
 
     Attributes
     ----------
@@ -143,17 +146,18 @@ class Smoother(FamilyRegressor):
         null_space: Any = "auto",
         prior_variance: float | str = "auto",
         verbose: bool = False,
-        metric: str | None = None,
+        metric: object = None,
         coordinates: str | None = "auto",
         solver: str = "auto",
         tol: float = 1e-6,
         max_iter: int = 300,
         family: str = GAUSSIAN,
+        term_factors: ArrayLike | None = None,
     ):
         self.kernel, self.alpha, self.criterion, self.null_space = kernel, alpha, criterion, null_space
         self.prior_variance, self.verbose, self.metric = prior_variance, verbose, metric
         self.coordinates, self.solver, self.tol, self.max_iter = coordinates, solver, tol, max_iter
-        self.family = family
+        self.family, self.term_factors = family, term_factors
 
     def fit(
         self,
@@ -188,6 +192,7 @@ class Smoother(FamilyRegressor):
         X, y, weights = self._samples(X, y, sample_weight, functionals)
         y, weights = family_data(self.family, y, weights, exposure)
         check_parameters(self)
+        check_terms(self)
         self.X_fit_, self._single = X, y.ndim == 1 or isinstance(self.kernel, VectorKernel)
         frame = self._choose_frame(X, gradients is None and not functionals and self.metric is None)
         self._y, weights = frame.stacked(y, weights)
@@ -209,10 +214,19 @@ class Smoother(FamilyRegressor):
             return self._attempt(kernel, observed, samples, "dense")
 
         values_only = gradients is None and not further
+        self._learn_metric(X, weights, values_only)
         with threads.suited_to(len(known)):
             best = best_attempt(self, known, weights[used], attempt, values_only)
         self._adopt(best)
         return self
+
+    def _learn_metric(self, X: np.ndarray, weights: np.ndarray, values_only: bool) -> None:
+        """Learn a metric from the values, if one is asked for: ``metric_``."""
+        self.__dict__.pop("metric_", None)
+        if is_learned(self.metric):
+            if not values_only or isinstance(self.kernel, VectorKernel):
+                raise ValueError(f"metric={self.metric!r} learns from values alone: use 'standardize', or None.")
+            self.metric_ = learn_metric(self.metric, X, self._y, weights)
 
     def _choose_frame(self, X: np.ndarray, plain: bool) -> Frame:
         """What becomes of the points of the user, kept in ``_degrees`` and ``coordinates_``."""
@@ -375,7 +389,10 @@ class Smoother(FamilyRegressor):
         named = "auto" if soft else with_column_numbers(self.null_space, self._names())
         values_only = len(observed.functionals) == 1 and observed.n_values == len(observed.targets)
         targets = observed.targets[:, 0] if self._single else observed.targets
-        space = null_space_for(named, kernel, observed.points, targets if values_only else None)
+        if self.term_factors is not None and isinstance(named, str):
+            space = term_space(kernel, observed.points)
+        else:
+            space = null_space_for(named, kernel, observed.points, targets if values_only else None)
         self._check_observations(observed, space, len(samples[1]))
         warn = not (isinstance(self.null_space, str) or self.null_space is None)
         combinations = identifiable(space, design(space, observed.functionals), warn)
@@ -387,6 +404,9 @@ class Smoother(FamilyRegressor):
             attempt.refuse_indefinite()
         # what is left out are components, and so leave-one-out depends on the axes; the likelihood does not
         criterion = "reml" if isinstance(kernel, VectorKernel) and self.criterion == "auto" else self.criterion
+        if self.term_factors is not None:
+            weigh_terms(self, attempt, (samples[0][:, 0], samples[1]))
+            kernel, solver = attempt.kernel, "dense"
         if self._deviance is not None:
             return solved_by_reweighting(self, attempt, self._given_alpha(), (samples[0][:, 0], samples[1]))
         attempt.solver = chosen_solver(self, attempt, solver, self._given_alpha(), values_only)

@@ -21,7 +21,7 @@ from ..functions import Expansion, Functional, design
 from ..functions.fits import Iteration, chosen_solver, fit_functionals
 from ..kernels import Kernel, Polyharmonic
 from ..nullspace import identifiable, null_space_for
-from .boundaries import check_resolution
+from ..shapes.boundaries import check_resolution
 from .preparation import ReadyPoints, StepClock, automatic_depth, choose_model, chosen, length_or_auto
 from .surface import Surface
 

@@ -23,11 +23,14 @@ from .system import Factor, ReducedSystem
 CRITERIA = ("auto", "loo", "reml")
 _TOLERANCE = 1e-10  # of the slopes, in units of the largest
 _STEPS = 200
+_STALLED, _ROUNDED = 3, 1e-5  # steps without descent after which slopes of this size are rounding
 _DECADES = (1, -12)  # of the alphas tried, in units of the trace
 _PAST = 3  # steps for which the criterion rises before the search ends
 _WORST = 0.9  # effective degrees of freedom, as a share of n, at which it ends too
 _NOTHING_LEFT = 1e-4  # mean deviance, where that of the noise is known to be near 1
 _FINER = 6
+_WORSE = 1.2  # deviance of what is left out, over that of the constant, that deserves a warning
+_CLOSE = 0.03  # share of the deviance left out by which the most likely alpha may be worse than the best
 _SHARPEST = 1e-16  # a dispersion that is rounding
 _PHI = (-20.0, 20.0)  # log of the dispersion, in units of that of the residuals
 
@@ -99,11 +102,14 @@ def fit(data: LikelihoodData, alpha: float, start: PenalizedFit | None = None) -
     f = loss.link(loss.start(weights)) if start is None else start.values
     scale = max(float(np.abs(weights * loss.gradient(f)).max()) / 2, float((weights * loss.curvature(f)).max()))
     current = _newton(data, alpha, f) if start is None else start._replace(alpha=alpha)
+    stalled = 0
     for _ in range(_STEPS):
         slope = 0.5 * weights * loss.gradient(current.values) + alpha * current.dual  # zero at the minimum
-        if np.abs(slope).max() <= _TOLERANCE * scale:
+        size = np.abs(slope).max()
+        if size <= _TOLERANCE * scale or (stalled >= _STALLED and size <= _ROUNDED * scale):
             return current
-        current = _between(data, current, _newton(data, alpha, current.values))
+        before, current = _objective(current), _between(data, current, _newton(data, alpha, current.values))
+        stalled = stalled + 1 if before - _objective(current) <= 1e-13 * abs(before) else 0
     warn_user(
         f"the penalised likelihood for alpha={alpha:g} has not reached its minimum within {_STEPS} steps: fitted means "
         "may have reached the end of their range (0 or 1, or 0), or the system is singular to working precision. Use a "
@@ -192,6 +198,7 @@ class _Trial(NamedTuple):
     fitted: PenalizedFit
     score: float
     edf: float
+    unlikely: float  #: minus the logarithm of the marginal likelihood
 
 
 class _AlphaSearch:
@@ -205,11 +212,9 @@ class _AlphaSearch:
         near = min(self.trials, key=lambda known: abs(math.log(known / alpha)), default=None)
         fitted = fit(self.data, alpha, None if near is None else self.trials[near].fitted)
         work = working(self.data, fitted.values, alpha)
-        if self.criterion == "reml":
-            score = marginal_likelihood(self.data, fitted, work.factor)[0]
-        else:
-            score = left_out_deviance(self.data, work)
-        trial = _Trial(fitted, score, _degrees(work.factor))
+        unlikely = marginal_likelihood(self.data, fitted, work.factor)[0]
+        score = unlikely if self.criterion == "reml" else left_out_deviance(self.data, work)
+        trial = _Trial(fitted, score, _degrees(work.factor), unlikely)
         self.trials[alpha] = trial
         return trial
 
@@ -219,7 +224,7 @@ class _AlphaSearch:
             trial = self(trace * 10.0**decade)
             scores = [known.score for known in self.trials.values()]
             known = self.data.loss.dispersion is not None
-            if known and trial.fitted.deviance < _NOTHING_LEFT * len(self.data.K):
+            if known and trial.fitted.deviance < _NOTHING_LEFT * min(len(self.data.K), self.data.weights.sum()):
                 return  # all means are at an end of their range
             if trial.edf > _WORST * len(self.data.K) or len(scores) - 1 - int(np.argmin(scores)) >= _PAST:
                 return
@@ -235,13 +240,29 @@ class _AlphaSearch:
 
     @property
     def best(self) -> float:
-        """The alpha with the lowest score, the largest of several."""
-        return max(self.trials, key=lambda alpha: (-self.trials[alpha].score, alpha))
+        """The alpha with the lowest score, the largest of several; for "auto" the most likely one of those that leave
+        out nearly as well as the best."""
+        if self.criterion != "auto":
+            return max(self.trials, key=lambda alpha: (-self.trials[alpha].score, alpha))
+        enough = (1.0 + _CLOSE) * min(trial.score for trial in self.trials.values())
+        good = [alpha for alpha, trial in self.trials.items() if trial.score <= enough]
+        return min(good, key=lambda alpha: (self.trials[alpha].unlikely, -alpha))
 
 
 def _degrees(factor: Factor) -> float:
     summary = factor.summary()
     return float(factor.system.rank + factor.kept - factor.alpha * summary.trace[0])
+
+
+def _warn_if_worse_than_a_constant(data: LikelihoodData, left_out: float) -> None:
+    """Laplace's approximation may prefer fits near the ends of the range of the mean, where it does not hold."""
+    constant = np.full(len(data.K), data.loss.link(np.average(data.loss.y, weights=data.weights)))
+    alone = float(data.weights @ data.loss.value(constant)) / data.weights.sum()
+    if left_out > _WORSE * alone:
+        warn_user(
+            f"the most likely alpha predicts what is left out worse than a constant does (mean deviance {left_out:.3g} "
+            f"against {alone:.3g}): use criterion='auto', or give alpha a number."
+        )
 
 
 def solve_likelihood(
@@ -251,8 +272,13 @@ def solve_likelihood(
 
     The solution is that of the working system, and its variance that of the Gaussian process.
     """
+    n, rank = data.P.shape
+    if n <= rank:
+        raise ValueError(
+            f"X has n_samples={n} distinct observations, no more than the {rank} functions that are free: give more "
+            "points, or a smaller null_space."
+        )
     refuse_separable(data)
-    criterion = "loo" if criterion == "auto" else criterion
     search = _AlphaSearch(data, criterion)
     if alpha is None:
         loss = data.loss
@@ -276,5 +302,7 @@ def solve_likelihood(
     }
     variance = np.array([dispersion / chosen.fitted.alpha])
     left_out = left_out_deviance(data, work)
+    if criterion == "reml" and alpha is None:
+        _warn_if_worse_than_a_constant(data, left_out)
     solution = Solution(chosen.fitted.alpha, path, work.factor.g, chosen.edf, variance, work.factor, left_out=left_out)
     return solution, chosen.fitted, work
