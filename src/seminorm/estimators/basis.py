@@ -9,6 +9,7 @@ import numpy as np
 
 from .._base.memory import available_bytes
 from ..kernels import Kernel
+from .row_tables import RowTable
 
 MOST_DENSE = 16_000  # points up to which "auto" takes all of them
 BASIS = 2000  # and how many beyond
@@ -79,6 +80,8 @@ def values_at(kernel: Kernel | None, X: Any, basis: np.ndarray) -> Callable[[np.
     """Rows of kernel values at the basis points: kept if they are not too many, otherwise computed when asked for."""
     if kernel is None:
         return lambda points: X[np.ix_(points, basis)]
+    if isinstance(X, RowTable):
+        return X.values_at(kernel, basis)
     centers = X[basis]
     free, needed = available_bytes(), 8 * X.shape[0] * len(basis)
     if needed <= min(_KEPT_BYTES, np.inf if free is None else _KEPT_SHARE * free):

@@ -209,12 +209,12 @@ class FeatureRows:
 
     def with_map(self, map: FeatureCoordinates) -> FeatureRows:
         """The same rows in other coordinates."""
-        return FeatureRows(self._raw, self._Q, map, self.judges, self._points)
+        return type(self)(self._raw, self._Q, map, self.judges, self._points)
 
     def restricted(self, points: np.ndarray) -> FeatureRows:
         """Some of the rows."""
         judges = None if self.judges is None else np.flatnonzero(np.isin(points, self.judges))
-        return FeatureRows(
+        return type(self)(
             self._raw, self._Q, self.map, judges, points if self._points is None else self._points[points]
         )
 
@@ -233,9 +233,14 @@ class FeatureRows:
             total.add(Block(self.map, self._raw(places), self._Q[places]), *(column[rows] for column in columns))
         return total
 
+    @staticmethod
+    def block_rows(map: FeatureCoordinates) -> int:
+        """How many rows make a block."""
+        return max(64, _ENTRIES // max(map.width, 1))
+
     def _blocks(self, points: np.ndarray | None) -> Iterator[np.ndarray]:
         points = np.arange(len(self)) if points is None else points
-        step = max(64, _ENTRIES // max(self.map.width, 1))
+        step = self.block_rows(self.map)
         for start in range(0, len(points), step):
             yield points[start : start + step]
 
@@ -243,11 +248,3 @@ class FeatureRows:
         """U theta (n,) for coordinates (width,)."""
         c, b = self.map.coefficients(theta[:, None])
         return self.sweep(lambda: Values(c, b)).values[:, 0]
-
-    def penalized(self) -> np.ndarray:
-        """The features F (n, n_penalized) in memory."""
-        F = np.empty((len(self), self.map.n_penalized))
-        for rows in self._blocks(None):
-            places = rows if self._points is None else self._points[rows]
-            F[rows] = self.map.features(self._raw(places), self._Q[places])[: self.map.n_penalized].T
-        return F
