@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold
-from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import _check_y, validate_data
 
 from .._base import blas as threads
@@ -25,7 +25,7 @@ from ..nullspace.spaces import warn_off_span
 from ..solvers.margin.low_rank_machine import LowRankMachine
 from ..solvers.margin.path import AlphaRule
 from .base import KernelMachine, Terms, alphas_of, kernel_for
-from .basis import MOST_DENSE, check_number, number_for, spread_out
+from .basis import MOST_DENSE, basis_points, check_number, number_for
 from .row_tables import RowTable, gathered, in_memory, table_for
 from .samples import distinct_samples, weighted_rows
 from .settling import METRICS, choose_scale, has_open_scale, standardized, warn_of_units, with_column_numbers
@@ -286,28 +286,16 @@ class MarginMachine(KernelMachine, ABC):
     def _basis(self, candidate: Proposal, data: TrainingSet) -> np.ndarray | None:
         """Points with a kernel term, if these are not all points: the few that were asked for, or that many points are
         to have; and distinct ones, where an expansion needs that."""
-        n = len(data)
         kernel = candidate.kernel
         hindered = self._learns() or kernel is None or kernel.is_indefinite
-        number = number_for(self.n_basis, n, self._copies, hindered)
+        number = number_for(self.n_basis, len(data), self._copies, hindered)
         if number is not None and number <= candidate.P.shape[1]:
             raise ValueError(
                 f"n_basis={number!r} must exceed the {candidate.P.shape[1]} functions that the coefficients "
                 "annihilate: with fewer points nothing is left for the kernel."
             )
-        distinct = np.arange(n)
-        stays = isinstance(data.X, RowTable)
-        distinct_only = not stays and candidate.free not in WHOLE and kernel is not None and not kernel.is_indefinite
-        if distinct_only and not hasattr(data.X, "tocsr"):
-            distinct = np.sort(np.unique(data.X, axis=0, return_index=True)[1])
-        if number is not None and number < len(distinct):
-            rng = check_random_state(self.random_state)
-            if kernel is None:
-                return np.sort(rng.choice(n, number, replace=False))
-            return spread_out(data.X, number, rng)
-        if stays:
-            raise ValueError(f"X has {n} rows that stay on disk or with workers: {self.kernel!r} needs X in memory.")
-        return None if len(distinct) == n else distinct
+        distinct_only = candidate.free not in WHOLE and kernel is not None and not kernel.is_indefinite
+        return basis_points(None if kernel is None else data.X, len(data), number, distinct_only, self.random_state)
 
     def _largest_matrix(self, n: int) -> int:
         """Rows of the largest matrix that is factorised."""
@@ -331,11 +319,12 @@ class MarginMachine(KernelMachine, ABC):
         self._own_columns = null_columns is not None
         if not self._is_given() and getattr(self, "metric", None) is None:
             warn_of_units(self.kernel, in_memory(X))
-        with (
-            threads.suited_to(self._largest_matrix(len(data))),
-            Progress(self.verbose, type(self).__name__) as progress,
-        ):
-            trial = self._trained(data, y, null_columns, self._rules(progress.step))
+        size = self._largest_matrix(len(data))
+        with threads.suited_to(size), Progress(self.verbose, type(self).__name__) as progress:
+            if size < len(data):
+                progress.say(f"{type(self).__name__}: kernel terms at n_basis={size} of {len(data)} points")
+            rules = replace(self._rules(progress.step), watch_rows=progress.rows)
+            trial = self._trained(data, y, null_columns, rules)
             self._adopt(trial)
             for fit, (points, targets) in zip(trial.fits, data.problems, strict=True):
                 self._warn_if_useless(*self._errors(fit.values, targets, weights[points]))

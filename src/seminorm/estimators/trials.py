@@ -84,6 +84,7 @@ class Rules:
     max_iter: int
     indefinite: str
     watch: Callable[[float], None] = lambda alpha: None  #: told of every alpha tried
+    watch_rows: Callable[[int, int], None] = lambda done, total: None  #: told how many rows of how many were used
 
     @property
     def fixed(self) -> float | None:
@@ -189,7 +190,7 @@ class MachineTrial:
                 raise np.linalg.LinAlgError
             self.whole = BasisMachine(
                 values_at(kernel, X, basis), basis, core, free, P[basis], self._free == "soft",
-                self.candidate.tolerance, getattr(X, "rows_type", FeatureRows),
+                self.candidate.tolerance, getattr(X, "rows_type", FeatureRows), self.rules.watch_rows,
             )  # fmt: skip
         except np.linalg.LinAlgError:
             raise ValueError(
