@@ -28,6 +28,8 @@ from .estimators import ImplicitSVM as ImplicitSVM
 from .estimators import KernelNeighbors as KernelNeighbors
 from .estimators import KernelPCA as KernelPCA
 from .estimators import KernelPerceptron as KernelPerceptron
+from .estimators import SeriesClassifier as SeriesClassifier
+from .estimators import SeriesRegressor as SeriesRegressor
 from .estimators import SlabMachine as SlabMachine
 from .estimators import Smoother as Smoother
 from .estimators import TableClassifier as TableClassifier

@@ -48,7 +48,7 @@ def test_without_a_kernel_it_is_the_generalized_linear_model(family, rng):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("criterion", ["loo", "reml"])
+@pytest.mark.parametrize("criterion", ["auto", "loo", "reml"])
 def test_known_truth(family, criterion, rng):
     """Deviance near that of the truth on new data; bands that cover the mean, intervals that cover observations."""
     X, y = observations(family, 400, rng)
@@ -102,7 +102,7 @@ def test_quantiles_of_counts_are_those_of_the_mixture(rng):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("criterion", ["loo", "reml"])
+@pytest.mark.parametrize("criterion", ["auto", "loo", "reml"])
 def test_weights_are_repetitions(family, criterion, rng):
     X, y = observations(family, 80, rng)
     counts = rng.integers(0, 4, 80)

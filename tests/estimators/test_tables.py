@@ -147,3 +147,15 @@ def test_a_real_table():
     model = TableRegressor().fit(X[:300], y[:300])
     assert model.score(X[300:], y[300:]) > 0.4
     assert next(iter(model.explain_.columns)) in ("bmi", "s5")
+
+
+def test_many_rows_on_a_basis():
+    X, y = make_friedman1(3000, noise=0.5, random_state=0)
+    model = TableRegressor(n_basis=300).fit(X[:2500], y[:2500])
+    assert model.n_basis_ == 300
+    error = np.sqrt(np.mean((model.predict(X[2500:]) - y[2500:]) ** 2))
+    assert error < 0.7 and model.loo_error_ == pytest.approx(error, rel=0.15)
+    few = TableRegressor(n_basis=5000).fit(X[:200], y[:200])
+    np.testing.assert_array_equal(few.predict(X), TableRegressor().fit(X[:200], y[:200]).predict(X))
+    with pytest.raises(ValueError, match="n_basis"):
+        TableRegressor(n_basis=0).fit(X, y)

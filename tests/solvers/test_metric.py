@@ -5,6 +5,7 @@ import pytest
 from helpers import central_difference
 from scipy.optimize import minimize
 
+from seminorm.solvers.metric.basis import BasisSystem
 from seminorm.solvers.metric.gradients import metric_root, outer_products
 from seminorm.solvers.metric.learning import Learner, Recipe
 from seminorm.solvers.metric.profiles import PowerProfile
@@ -140,3 +141,28 @@ def test_scales_are_standardised_and_bounded():
     np.testing.assert_allclose(Z[:, 2], X[:, 2] - X[:, 2].mean())
     ranked = Ranked.fit(X, np.ones(500), squashed)(X)
     assert np.all(np.diff(ranked[np.argsort(X[:, 0]), 0]) >= 0)
+
+
+@pytest.mark.parametrize("profile", PROFILES[:3])
+def test_a_basis_of_all_points_is_the_dense_machine(profile, data):
+    X, Y, weights = data
+    weights = weights / weights.mean()
+    system = BasisSystem(profile, X, np.arange(30), Y, weights)
+    dense = fit(CenteredKernel(profile.matrix(X, X), weights), Y, system.scale * 0.1)
+    found = system.fit(system.scale * 0.1)
+    values, expected = (profile.matrix(X, X) @ f.dual + f.constant for f in (found, dense))
+    np.testing.assert_allclose(values, expected, atol=1e-4)
+
+
+def test_leave_one_out_of_a_basis_agrees_with_leaving_out(data):
+    X, Y, weights = data
+    weights = weights / weights.mean()
+    profile, centers = PROFILES[1], np.arange(12)
+    system = BasisSystem(profile, X, centers, Y, weights)
+    exponent, found = system.choose(np.arange(20, 30))
+    for i in range(20, 30):
+        kept = np.arange(30) != i
+        other = BasisSystem(profile, X[kept], centers, Y[kept], weights[kept])
+        fitted = other.fit(system.scale * 10.0**exponent)
+        expected = profile.matrix(X[i : i + 1], X[centers]) @ fitted.dual + fitted.constant
+        np.testing.assert_allclose(found[i - 20], expected[0], rtol=1e-6)

@@ -134,7 +134,7 @@ def test_separable_data_are_refused(rng):
     reweighted.refuse_separable(as_data(Binomial, X, split, np.ones(50), NegativeDistance(), 0))
 
 
-@pytest.mark.parametrize("criterion", ["loo", "reml"])
+@pytest.mark.parametrize("criterion", ["auto", "loo", "reml"])
 @pytest.mark.parametrize("kind", [Binomial, Poisson, Gamma])
 def test_chosen_alpha_is_near_the_best_on_held_out_data(kind, criterion, rng):
     X, y = observations(kind, 200, rng)
@@ -149,3 +149,26 @@ def test_chosen_alpha_is_near_the_best_on_held_out_data(kind, criterion, rng):
     assert len(solution.path["alpha"]) > 8
     best = min(held_out(reweighted.fit(data, alpha)) for alpha in np.geomspace(1e-4, 1e3, 15))
     assert held_out(found) < 1.03 * best
+
+
+def test_auto_is_likely_and_leaves_out_well(rng):
+    X, y = observations(Poisson, 150, rng)
+    data = as_data(Poisson, X, y, np.ones(150))
+    found = {name: reweighted.solve_likelihood(data, None, name)[0] for name in ("auto", "loo", "reml")}
+    likely = {}
+    for name, solution in found.items():
+        fitted = reweighted.fit(data, solution.alpha)
+        work = reweighted.working(data, fitted.values, solution.alpha)
+        likely[name] = reweighted.marginal_likelihood(data, fitted, work.factor)[0]
+    assert found["auto"].left_out <= 1.03 * found["loo"].left_out
+    assert likely["reml"] - 1e-9 <= likely["auto"] <= likely["loo"]
+
+
+def test_likelihoods_that_lead_astray_are_said():
+    """Few labels and many copies of them: Laplace's approximation goes to the ends of the range."""
+    rng = np.random.default_rng(0)
+    X = rng.random((40, 2))
+    y = (rng.random(40) < 0.5).astype(float)
+    data = as_data(Binomial, X, y, np.full(40, 3.0))
+    with pytest.warns(UserWarning, match="worse than a constant"):
+        reweighted.solve_likelihood(data, None, "reml")

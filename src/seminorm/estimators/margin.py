@@ -28,7 +28,17 @@ from .base import KernelMachine, Terms, alphas_of, kernel_for
 from .basis import MOST_DENSE, basis_points, check_number, number_for
 from .row_tables import RowTable, gathered, in_memory, table_for
 from .samples import distinct_samples, weighted_rows
-from .settling import METRICS, choose_scale, has_open_scale, standardized, warn_of_units, with_column_numbers
+from .settling import (
+    check_metric,
+    choose_scale,
+    has_open_scale,
+    in_metric,
+    is_learned,
+    learn_metric,
+    standardized,
+    warn_of_units,
+    with_column_numbers,
+)  # fmt: skip
 from .trials import WHOLE, JudgingFold, MachineTrial, Problem, Proposal, Rules, TrainingSet, best_of
 
 NAMED_NULL_SPACES = ("auto", "zero", "constant", "soft")
@@ -62,6 +72,8 @@ class MarginMachine(KernelMachine, ABC):
     _state = "_kind", "_own_columns"
     _own_columns = False
     _last_learned: tuple | None = None
+    _learned_metric: Any = None
+    metric: Any
     _copies = 3
     _criteria: tuple[str, ...] = ("loo", "cv")
     _rule: AlphaRule
@@ -104,7 +116,7 @@ class MarginMachine(KernelMachine, ABC):
         self._check_choice("criterion", self._criteria)
         self._check_choice("indefinite", WAYS_WITH_INDEFINITE)
         if hasattr(self, "metric"):
-            self._check_choice("metric", METRICS)
+            check_metric(self.metric)
         check_number(self.n_basis)
         if self._learns() and isinstance(self.n_basis, (int, np.integer)):
             raise ValueError(
@@ -338,6 +350,8 @@ class MarginMachine(KernelMachine, ABC):
 
     def _trained(self, data: TrainingSet, y: np.ndarray, null_columns, rules: Rules) -> MachineTrial:
         """The trial that is best by what was left out, trained on all points."""
+        if not self._is_given() and is_learned(getattr(self, "metric", None)):
+            self._learned_metric = learn_metric(self.metric, data.X, y, data.weights)
         part = self._part(data, y, rules)
         if part is None:
             return self._compared(data, y, null_columns, rules)
@@ -404,6 +418,9 @@ class MarginMachine(KernelMachine, ABC):
             metric = "standardize" if other < one else None
         if metric == "standardize":
             kernels = [standardized(kernel, data.X, data.weights) for kernel in kernels if kernel is not None]
+        if is_learned(metric):
+            metric = self._learned_metric
+            kernels = [in_metric(kernel, metric) for kernel in kernels if kernel is not None]
         self.metric_ = metric
         return [choose_scale(k, data.X, score) if k is not None and has_open_scale(k) else k for k in kernels]
 

@@ -11,6 +11,8 @@ from .implicit_svm import ImplicitSVM
 from .kernel_neighbors import KernelNeighbors
 from .kernel_pca import KernelPCA
 from .kernel_perceptron import KernelPerceptron
+from .learned_metric import LearnedMetric
+from .series import SeriesClassifier, SeriesRegressor
 from .slab import SlabMachine
 from .smoother import Smoother
 from .svc import SVC
@@ -67,6 +69,9 @@ all_estimators.register(
     ],
 )
 all_estimators.register(EnclosingHypersphere, lambda: [EnclosingHypersphere(), EnclosingHypersphere(Linear(), 0.3)])
+all_estimators.register(SeriesClassifier)
+all_estimators.register(SeriesRegressor)
 all_estimators.register(SlabMachine)
 all_estimators.register(TableRegressor)
 all_estimators.register(TableClassifier)
+all_estimators.register(LearnedMetric)

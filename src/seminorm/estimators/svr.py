@@ -107,7 +107,7 @@ class SVR(RegressorMixin, MarginMachine):
         random_state: int | np.random.RandomState | None = None,
         max_iter: int = 100,
         indefinite: str = "clip",
-        metric: str | None = None,
+        metric: object = None,
         verbose: bool = False,
         quantile: float = 0.5,
     ):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
+from numbers import Integral
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -63,6 +64,7 @@ class TableMachine(SavedEstimator, BaseEstimator, ABC):
     """Base of the two: columns, scales, the stack and its values."""
 
     categorical_features: Any
+    n_basis: int | str
     verbose: bool
     n_features_in_: int
     _encoder: TableEncoder
@@ -81,9 +83,18 @@ class TableMachine(SavedEstimator, BaseEstimator, ABC):
             self._encoder, X = TableEncoder.fit_transform(table, Y, merged)
             self._ranked = Ranked.fit(X, merged, Squashed.fit(X, merged, self._encoder.levels))
             self._points = self._on_scales(X)
-            self._stack = train(self._points, Y, merged, progress.step)
+            self._stack = train(self._points, Y, merged, self._checked_basis(), progress.step)
+        self.n_basis_ = len(self._stack.machines[0].centers)
         self._rows_fit_ = X
         return rows[self._stack.rows], merged[self._stack.rows]
+
+    def _checked_basis(self) -> int | None:
+        given = self.n_basis
+        if isinstance(given, str) and given == "auto":
+            return None
+        if isinstance(given, Integral) and not isinstance(given, bool) and given > 1:
+            return int(given)
+        raise ValueError(f"n_basis must be 'auto' or an integer above 1, got {given!r}.")
 
     def _on_scales(self, X: np.ndarray) -> dict[str, np.ndarray]:
         return {"squashed": self._ranked.squashed(X), "ranked": self._ranked(X)}
@@ -160,6 +171,9 @@ class TableRegressor(RegressorMixin, TableMachine):
     categorical_features : "from_dtype", None, mask, numbers or names of columns
         Which columns hold categories. "from_dtype" and None take those of a DataFrame that hold categories or text.
         Values that training has not seen are taken for average ones.
+    n_basis : "auto" or int
+        Number of rows on which functions are expanded. "auto" takes all of up to 2500 rows, 2000 of more, and 3000
+        from 10 000 on; metrics are then learned on 2000 rows first. With as many as there are rows, all are used.
     verbose : bool
         Show progress.
 
@@ -169,6 +183,8 @@ class TableRegressor(RegressorMixin, TableMachine):
         Which machines, and which columns, carry the prediction.
     loo_error_ : float or array (k,)
         Root mean square error at training rows left out.
+    n_basis_ : int
+        Number of rows on which functions were expanded.
     n_features_in_, feature_names_in_ : int, array
 
     See Also
@@ -194,8 +210,8 @@ class TableRegressor(RegressorMixin, TableMachine):
     _mean: np.ndarray
     _deviation: np.ndarray
 
-    def __init__(self, categorical_features: Any = FROM_DTYPE, verbose: bool = False):
-        self.categorical_features, self.verbose = categorical_features, verbose
+    def __init__(self, categorical_features: Any = FROM_DTYPE, n_basis: int | str = "auto", verbose: bool = False):
+        self.categorical_features, self.n_basis, self.verbose = categorical_features, n_basis, verbose
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train on a table X, a DataFrame or an array (n, d), and values y, (n,) or (n, k)."""
@@ -256,6 +272,8 @@ class TableClassifier(ClassifierMixin, TableMachine):
     ----------
     categorical_features : "from_dtype", None, mask, numbers or names of columns
         Which columns hold categories; see :class:`TableRegressor`.
+    n_basis : "auto" or int
+        Number of rows on which functions are expanded; see :class:`TableRegressor`.
     verbose : bool
         Show progress.
 
@@ -268,6 +286,8 @@ class TableClassifier(ClassifierMixin, TableMachine):
         Share of training rows that are classified wrongly when left out.
     link_coef_ : array
         Slopes of the link between decision values and probabilities.
+    n_basis_ : int
+        Number of rows on which functions were expanded.
     n_features_in_, feature_names_in_ : int, array
 
     See Also
@@ -287,8 +307,8 @@ class TableClassifier(ClassifierMixin, TableMachine):
 
     classes_: np.ndarray
 
-    def __init__(self, categorical_features: Any = FROM_DTYPE, verbose: bool = False):
-        self.categorical_features, self.verbose = categorical_features, verbose
+    def __init__(self, categorical_features: Any = FROM_DTYPE, n_basis: int | str = "auto", verbose: bool = False):
+        self.categorical_features, self.n_basis, self.verbose = categorical_features, n_basis, verbose
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train on a table X, a DataFrame or an array (n, d), and classes y (n,)."""

@@ -190,8 +190,8 @@ class Moments:
 class FeatureRows:
     """U, row by row; ``raw(points)`` are kernel values (k, m), Q (n, p) the free functions at all points.
 
-    ``judges`` are the points whose leave-one-out values choose alpha, None for all of them; ``watch`` is told how many rows
-    of how many a pass has seen.
+    ``judges`` are the points whose leave-one-out values choose alpha, None for all of them; ``watch`` is told how many
+    rows of how many a pass has seen.
     """
 
     def __init__(

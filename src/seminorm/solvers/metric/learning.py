@@ -11,12 +11,12 @@ import numpy as np
 
 from .gradients import metric_root, outer_products
 from .profiles import PowerProfile
-from .ridge import CenteredKernel, RidgeFit, fit, left_out_last
+from .ridge import CenteredKernel, RidgeFit, fit, left_out_last, mean_square
 from .walk import walk
 
 _ROWS = 1000  # at which gradients are averaged
 _ENOUGH = 12  # points from which on a metric is learned
-_GAIN = 1e-3  # of an iterate that counts as better than the one before
+_GAIN = 1e-2  # of an iterate that counts as better than the one before
 
 
 @dataclass
@@ -26,7 +26,7 @@ class Recipe:
     profile: PowerProfile
     kind: str = "full"
     power: float = 1.0
-    n_iter: int = 4
+    n_iter: int = 8
     patience: int = 2
 
 
@@ -40,12 +40,6 @@ class Iterate:
     left_out: np.ndarray  #: cross-fitted leave-one-out predictions (n, k)
     loss: float  #: their mean square error
     outer: np.ndarray  #: average outer product (d, d) of the gradients, by the coordinates before the map
-
-
-def mean_square(predicted: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> float:
-    """Weighted mean over points of squared errors, summed over outputs; infinite where a prediction is not defined."""
-    loss = float(np.average(((predicted - Y) ** 2).sum(axis=1), weights=weights))
-    return loss if np.isfinite(loss) else np.inf
 
 
 class _Half:

@@ -79,3 +79,9 @@ def left_out_last(system: CenteredKernel, Y: np.ndarray, alpha: float, count: in
     diagonal = np.einsum("ij,ij->j", T, T) - u[first:] ** 2 / u.sum()
     with np.errstate(divide="ignore", invalid="ignore"):
         return Y[first:] - dual[first:] / diagonal[:, None]
+
+
+def mean_square(predicted: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> float:
+    """Weighted mean over points of squared errors, summed over outputs; infinite where a prediction is not defined."""
+    loss = float(np.average(((predicted - Y) ** 2).sum(axis=1), weights=weights))
+    return loss if np.isfinite(loss) else np.inf

@@ -29,6 +29,8 @@ _PAST = 3  # steps for which the criterion rises before the search ends
 _WORST = 0.9  # effective degrees of freedom, as a share of n, at which it ends too
 _NOTHING_LEFT = 1e-4  # mean deviance, where that of the noise is known to be near 1
 _FINER = 6
+_WORSE = 1.2  # deviance of what is left out, over that of the constant, that deserves a warning
+_CLOSE = 0.03  # share of the deviance left out by which the most likely alpha may be worse than the best
 _SHARPEST = 1e-16  # a dispersion that is rounding
 _PHI = (-20.0, 20.0)  # log of the dispersion, in units of that of the residuals
 
@@ -196,6 +198,7 @@ class _Trial(NamedTuple):
     fitted: PenalizedFit
     score: float
     edf: float
+    unlikely: float  #: minus the logarithm of the marginal likelihood
 
 
 class _AlphaSearch:
@@ -209,11 +212,9 @@ class _AlphaSearch:
         near = min(self.trials, key=lambda known: abs(math.log(known / alpha)), default=None)
         fitted = fit(self.data, alpha, None if near is None else self.trials[near].fitted)
         work = working(self.data, fitted.values, alpha)
-        if self.criterion == "reml":
-            score = marginal_likelihood(self.data, fitted, work.factor)[0]
-        else:
-            score = left_out_deviance(self.data, work)
-        trial = _Trial(fitted, score, _degrees(work.factor))
+        unlikely = marginal_likelihood(self.data, fitted, work.factor)[0]
+        score = unlikely if self.criterion == "reml" else left_out_deviance(self.data, work)
+        trial = _Trial(fitted, score, _degrees(work.factor), unlikely)
         self.trials[alpha] = trial
         return trial
 
@@ -239,13 +240,29 @@ class _AlphaSearch:
 
     @property
     def best(self) -> float:
-        """The alpha with the lowest score, the largest of several."""
-        return max(self.trials, key=lambda alpha: (-self.trials[alpha].score, alpha))
+        """The alpha with the lowest score, the largest of several; for "auto" the most likely one of those that leave
+        out nearly as well as the best."""
+        if self.criterion != "auto":
+            return max(self.trials, key=lambda alpha: (-self.trials[alpha].score, alpha))
+        enough = (1.0 + _CLOSE) * min(trial.score for trial in self.trials.values())
+        good = [alpha for alpha, trial in self.trials.items() if trial.score <= enough]
+        return min(good, key=lambda alpha: (self.trials[alpha].unlikely, -alpha))
 
 
 def _degrees(factor: Factor) -> float:
     summary = factor.summary()
     return float(factor.system.rank + factor.kept - factor.alpha * summary.trace[0])
+
+
+def _warn_if_worse_than_a_constant(data: LikelihoodData, left_out: float) -> None:
+    """Laplace's approximation may prefer fits near the ends of the range of the mean, where it does not hold."""
+    constant = np.full(len(data.K), data.loss.link(np.average(data.loss.y, weights=data.weights)))
+    alone = float(data.weights @ data.loss.value(constant)) / data.weights.sum()
+    if left_out > _WORSE * alone:
+        warn_user(
+            f"the most likely alpha predicts what is left out worse than a constant does (mean deviance {left_out:.3g} "
+            f"against {alone:.3g}): use criterion='auto', or give alpha a number."
+        )
 
 
 def solve_likelihood(
@@ -262,7 +279,6 @@ def solve_likelihood(
             "points, or a smaller null_space."
         )
     refuse_separable(data)
-    criterion = "loo" if criterion == "auto" else criterion
     search = _AlphaSearch(data, criterion)
     if alpha is None:
         loss = data.loss
@@ -286,5 +302,7 @@ def solve_likelihood(
     }
     variance = np.array([dispersion / chosen.fitted.alpha])
     left_out = left_out_deviance(data, work)
+    if criterion == "reml" and alpha is None:
+        _warn_if_worse_than_a_constant(data, left_out)
     solution = Solution(chosen.fitted.alpha, path, work.factor.g, chosen.edf, variance, work.factor, left_out=left_out)
     return solution, chosen.fitted, work
