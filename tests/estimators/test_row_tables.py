@@ -1,11 +1,13 @@
 """Tables that stay on disk or with the workers of a Dask client give the machine of the same rows in memory."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.base import clone
 
 from seminorm import SVC, SVR
-from seminorm.estimators import basis, margin
+from seminorm.estimators import basis, margin, row_tables
 from seminorm.kernels import NegativeDistance, ThinPlate
 
 
@@ -77,3 +79,22 @@ def test_bad_tables(table, few_are_dense, tmp_path):
     broken[1700, 2] = np.nan
     with pytest.raises(ValueError, match="NaN"):
         SVC(n_basis=50).fit(dask_array.from_array(broken, chunks=500), y)
+
+
+def test_a_metric_is_learned_from_some_rows(table, few_are_dense, tmp_path, monkeypatch):
+    X, y = table
+    np.save(tmp_path / "X.npy", X)
+    seen = []
+
+    def learn(metric, rows, labels, weights):
+        seen.append((rows, labels, weights))
+        return SimpleNamespace(matrix_=np.diag([1.0, 1.0, 0.5, 0.1]))
+
+    monkeypatch.setattr(margin, "learn_metric", learn)
+    monkeypatch.setattr(row_tables, "_SAMPLE", 300)
+    machine = SVC(NegativeDistance(), metric="full", n_basis=60, alpha=0.1, random_state=0)
+    stayed = values(machine.fit(np.load(tmp_path / "X.npy", mmap_mode="r"), y), X)
+    ((rows, labels, weights),) = seen
+    assert len(rows) == len(labels) == len(weights) == 300
+    np.testing.assert_array_equal(labels, y[np.searchsorted(X[:, 0], rows[:, 0])])
+    np.testing.assert_allclose(stayed, values(machine.fit(X, y), X), atol=1e-6)

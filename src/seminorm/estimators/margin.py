@@ -351,7 +351,8 @@ class MarginMachine(KernelMachine, ABC):
     def _trained(self, data: TrainingSet, y: np.ndarray, null_columns, rules: Rules) -> MachineTrial:
         """The trial that is best by what was left out, trained on all points."""
         if not self._is_given() and is_learned(getattr(self, "metric", None)):
-            self._learned_metric = learn_metric(self.metric, data.X, y, data.weights)
+            rows = data.X.sample_rows if isinstance(data.X, RowTable) else slice(None)
+            self._learned_metric = learn_metric(self.metric, in_memory(data.X), y[rows], data.weights[rows])
         part = self._part(data, y, rules)
         if part is None:
             return self._compared(data, y, null_columns, rules)
@@ -381,9 +382,10 @@ class MarginMachine(KernelMachine, ABC):
         """Points on which to compare kernels and null spaces where all would take long: each label in proportion."""
         n = len(data)
         size = max(_CHOOSE_ON, 0 if self._is_given() else _PER_FUNCTION * (data.X.shape[1] + 1))
-        if isinstance(data.X, RowTable) and any(len(points) < n for points, _ in data.problems):
+        stays = isinstance(data.X, RowTable)
+        if stays and any(len(points) < n for points, _ in data.problems):
             raise ValueError("multi_class='ovo' needs X in memory: use 'ovr', or load it.")
-        if (
+        if not stays and (
             n < max(_MANY, 1.5 * size)
             or rules.criterion != "loo"
             or any(len(points) < n for points, _ in data.problems)

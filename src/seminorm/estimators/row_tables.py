@@ -37,9 +37,14 @@ class RowTable:
         return np.asarray(self.X[rows])
 
     @cached_property
+    def sample_rows(self) -> np.ndarray:
+        """Those of the sample, increasing."""
+        return np.sort(np.random.default_rng(0).permutation(len(self))[:_SAMPLE])
+
+    @cached_property
     def sample(self) -> np.ndarray:
         """Some of the rows, in memory: what settles scales and the like."""
-        return self[np.sort(np.random.default_rng(0).permutation(len(self))[:_SAMPLE])]
+        return self[self.sample_rows]
 
     def mapped(self, function: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """A function (k, d) -> (k, p) of all rows."""
