@@ -163,5 +163,6 @@ def test_formulas_are_marked_up(browser, address):
     browser.get(f"{address}/theory/03_minimiser.html")
     assert browser.execute_script("return document.querySelectorAll('main math').length") > 5
     assert (
-        browser.execute_script("return document.querySelector('main div.math math').getBoundingClientRect().width") > 80
+        browser.execute_script("return document.querySelector('main div.formula math').getBoundingClientRect().width")
+        > 80
     )
