@@ -40,8 +40,8 @@ def section(folder: Path) -> Section:
     )
     ratio = deviation[hole].mean() / deviation[~hole].mean()
     caption = (
-        f"From blue to yellow, small to large deviations. In the hole they are {number(ratio, 2)} times as large as among "
-        "the points, which have noise of 0.01."
+        f"From blue to yellow, small to large deviations. In the hole they are {number(ratio, 2)} times as large as "
+        "among the points, which have noise of 0.01."
     )
     turn = scene(
         *(folder, "holes", {"deviation": Mesh(mesh.vertices, mesh.faces, mesh.normals, {"colors": colors})}),
