@@ -228,3 +228,22 @@ def test_frames_that_show_different_things_are_said():
     scattered = np.concatenate([u * rng.uniform(0.2, 3.0, (400, 1))])
     with pytest.warns(UserWarning, match="between the times 0 and 1 points that took no part"):
         reconstruct_moving([u, scattered], [u, rng.permutation(u)], [0, 1], **LENGTHS)
+
+
+def test_frames_that_do_not_fit_together_are_said():
+    clouds, lengths = drifting()[:3], {**LENGTHS, "order": 2}
+    bare = PointCloud(clouds[1].points, clouds[1].normals, attributes={"label": np.zeros(250, dtype=int)})
+    with pytest.warns(UserWarning, match="frame 1 has no 'colors', and other frames have"):
+        assert reconstruct_moving([clouds[0], bare], times=[0, 1], **lengths).attached == ("label",)
+    with pytest.warns(UserWarning, match="2 frames have the time 1: their points are taken as one frame"):
+        assert len(reconstruct_moving(clouds, times=[0, 1, 1], **lengths).field.moments) == 2
+    with pytest.raises(ValueError, match="frame 1 has no points: leave it out, and its time 1"):
+        reconstruct_moving([clouds[0], PointCloud(np.empty((0, 3)), np.empty((0, 3))), clouds[2]], times=[0, 1, 2])
+
+
+def test_frames_in_any_order_give_the_same():
+    clouds = drifting()
+    straight = reconstruct_moving(clouds[:3], times=[0, 1, 2], **LENGTHS)
+    mixed = reconstruct_moving([clouds[k] for k in (2, 0, 1)], times=[2, 0, 1], **LENGTHS)
+    X = ball(20) * 1.1
+    np.testing.assert_array_equal(straight.at(0.7)(X), mixed.at(0.7)(X))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from scipy.spatial import cKDTree
 from tqdm import tqdm
 
 from .._base.warnings import warn_user
 from .cloud import PointCloud, as_cloud, as_sensor
-from .normals.estimation import estimate_normals
+from .normals.estimation import OrientedCloud, estimate_normals
 from .scans import SCAN, are_scans, each_of, joined
 from .sheets import signs_of_sheets
 
@@ -40,10 +42,27 @@ def gathered_frames(points, normals, times) -> tuple[PointCloud, np.ndarray]:
             f"frame {bare[0]} has no normals, and other frames have: estimate them first with "
             "seminorm.clouds.estimate_normals, or leave out those of all frames."
         )
+    _check_contents(clouds, moments)
     whole = joined(clouds)
     attributes = {name: values for name, values in whole.attributes.items() if name != SCAN}
     cloud = PointCloud(whole.points, whole.normals, whole.colors, attributes, whole.sensor)
     return cloud, np.repeat(moments, [len(cloud) for cloud in clouds])
+
+
+def _check_contents(clouds: list[PointCloud], moments: np.ndarray) -> None:
+    """Refuse frames without points; say which attributes are lost, and which frames become one."""
+    empty = [number for number, cloud in enumerate(clouds) if not len(cloud)]
+    if empty:
+        raise ValueError(f"frame {empty[0]} has no points: leave it out, and its time {moments[empty[0]]:.6g}.")
+    carried = [{*cloud.attributes, *(["colors"] if cloud.colors is not None else [])} - {SCAN} for cloud in clouds]
+    for name in sorted(set().union(*carried)):
+        lacking = [number for number, names in enumerate(carried) if name not in names]
+        if lacking:
+            warn_user(f"frame {lacking[0]} has no {name!r}, and other frames have: the surface does not carry it.")
+    values, counts = np.unique(moments, return_counts=True)
+    if len(values) > 1 and (counts > 1).any():
+        same = int(np.argmax(counts))
+        warn_user(f"{counts[same]} frames have the time {values[same]:.6g}: their points are taken as one frame.")
 
 
 def _times(times, n: int, what: str) -> np.ndarray:
@@ -118,10 +137,11 @@ def with_frame_normals(cloud: PointCloud, times: np.ndarray, sensor=None, verbos
                 f"normals are estimated for the points of each time, from at least {_FEWEST}, and time "
                 f"{times[rows[0]]:.6g} has {n}: leave it out, or give normals."
             )
-    found = []
-    for rows in tqdm(frames, desc="estimating normals", unit="frame", disable=not verbose, leave=False):
-        places = None if sensor is None or not np.isfinite(sensor[rows]).all(axis=1).any() else sensor[rows]
-        found.append(estimate_normals(PointCloud(cloud.points[rows]), sensor=places))
+    clouds = [
+        PointCloud(cloud.points[rows], sensor=None if sensor is None or not _is_known(sensor[rows]) else sensor[rows])
+        for rows in frames
+    ]
+    found = _alike([estimate_normals(one) for one in _shown(clouds, verbose)], verbose)
     normals = np.empty_like(cloud.points)
     for rows, frame, sign in zip(frames, found, signs_of_sheets(found), strict=True):
         assert frame.normals is not None
@@ -140,3 +160,24 @@ def with_frame_normals(cloud: PointCloud, times: np.ndarray, sensor=None, verbos
     seen = f"{counted} neighbours" if neighbors else "all points"
     origin = f"estimated from {seen} of the same time, signs: {signs}"
     return PointCloud(cloud.points, normals, cloud.colors, cloud.attributes, cloud.sensor), origin
+
+
+def _is_known(sensor: np.ndarray) -> bool:
+    return bool(np.isfinite(sensor).all(axis=1).any())
+
+
+def _shown(items: list, verbose: bool) -> Iterable:
+    return tqdm(items, desc="estimating normals", unit="frame", disable=not verbose, leave=False)
+
+
+def _alike(found: list[OrientedCloud], verbose: bool) -> list[OrientedCloud]:
+    """Normals from no more neighbours than one in four frames needs: frames have the same noise, and normals from too
+    many agree with surfaces that are too smooth, whatever the points say."""
+    local = [k for k, frame in enumerate(found) if frame.details["method"] != "variational"]
+    if not local:
+        return found
+    usual = int(np.quantile([found[k].n_neighbors for k in local], 0.25, method="lower"))
+    again = [k for k in local if found[k].n_neighbors > usual]
+    for k in _shown(again, verbose):
+        found[k] = estimate_normals(PointCloud(found[k].points, sensor=found[k].sensor), n_neighbors=usual)
+    return found

@@ -32,6 +32,7 @@ def signs_of_sheets(frames: Sequence[OrientedCloud]) -> list[np.ndarray]:
     valid = [np.flatnonzero(np.isfinite(frame.points).all(axis=1)) for frame in frames]
     labels, first = [], 0
     for frame, rows in zip(frames, valid, strict=True):
+        assert frame.normals is not None
         labels.append(first + _sheets(frame.points[rows], frame.normals[rows]))
         first = int(labels[-1].max(initial=first - 1)) + 1
     known = np.concatenate(

@@ -4,6 +4,7 @@ from .implicit_svm import ImplicitSVM as ImplicitSVM
 from .kernel_neighbors import KernelNeighbors as KernelNeighbors
 from .kernel_pca import KernelPCA as KernelPCA
 from .kernel_perceptron import KernelPerceptron as KernelPerceptron
+from .learned_metric import LearnedMetric as LearnedMetric
 from .registry import all_estimators as all_estimators
 from .series import SeriesClassifier as SeriesClassifier
 from .series import SeriesRegressor as SeriesRegressor

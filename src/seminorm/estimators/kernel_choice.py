@@ -14,7 +14,7 @@ from ..nullspace import SoftTwin
 from ..solvers.ridge.reweighted import SeparableError
 from .attempts import Attempt, advice
 from .base import kernel_for
-from .settling import choose_scale, has_open_scale, standardized
+from .settling import choose_scale, has_open_scale, in_metric, is_learned, standardized
 
 if TYPE_CHECKING:
     from .smoother import Smoother
@@ -63,7 +63,9 @@ def _settled(smoother: Smoother, X: np.ndarray, weights: np.ndarray, fit: Callab
 
     settled = kernel_for(smoother.kernel, X, names=getattr(smoother, "feature_names_in_", None))
     is_open = has_open_scale(settled) or smoother.metric == "auto"
-    if smoother.metric == "standardize":
+    if is_learned(smoother.metric):
+        settled = in_metric(settled, smoother.metric_)
+    elif smoother.metric == "standardize":
         settled = standardized(settled, X, weights)
     if is_open:
         settled, raw = choose_scale(settled, X, score), settled
@@ -94,6 +96,8 @@ def _candidates(smoother: Smoother, base: Kernel, X: np.ndarray, values_only: bo
         return soft if wants_soft else [base, *soft]
     scale = getattr(base, "scale", None)  # of the columns, if they were standardised
     rough = NegativeDistance() if scale is None else NegativeDistance().axis_scale(scale)
+    if is_learned(smoother.metric):
+        rough = in_metric(rough, smoother.metric_)
     return [base, rough.for_dimension(d), *soft]
 
 

@@ -11,6 +11,7 @@ from .implicit_svm import ImplicitSVM
 from .kernel_neighbors import KernelNeighbors
 from .kernel_pca import KernelPCA
 from .kernel_perceptron import KernelPerceptron
+from .learned_metric import LearnedMetric
 from .series import SeriesClassifier, SeriesRegressor
 from .slab import SlabMachine
 from .smoother import Smoother
@@ -73,3 +74,4 @@ all_estimators.register(SeriesRegressor)
 all_estimators.register(SlabMachine)
 all_estimators.register(TableRegressor)
 all_estimators.register(TableClassifier)
+all_estimators.register(LearnedMetric)

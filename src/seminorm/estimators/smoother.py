@@ -30,7 +30,7 @@ from .geography import GeographicColumns
 from .kernel_choice import best_attempt
 from .likelihood_fits import GAUSSIAN, check_family, family_data, solved_by_reweighting
 from .observations import FunctionalData, collect_observations, functional_shape, observed_functionals
-from .settling import warn_of_units, with_column_numbers
+from .settling import is_learned, learn_metric, warn_of_units, with_column_numbers
 from .slopes import gradient_variances
 from .smoother_parameters import check_parameters
 from .terms import AdditiveRegressor, check_terms, term_space, weigh_terms
@@ -73,7 +73,7 @@ class Smoother(AdditiveRegressor):
         default.
     verbose : bool
         Show progress.
-    metric : None, "standardize" or "auto"
+    metric : None, "standardize", "auto", "diagonal", "full" or LearnedMetric
         As in :class:`SVC`.
     coordinates : "auto", "geographic" or None
         "geographic": X is longitude and latitude in degrees (in the order of its column names, if it has any), and
@@ -146,7 +146,7 @@ class Smoother(AdditiveRegressor):
         null_space: Any = "auto",
         prior_variance: float | str = "auto",
         verbose: bool = False,
-        metric: str | None = None,
+        metric: object = None,
         coordinates: str | None = "auto",
         solver: str = "auto",
         tol: float = 1e-6,
@@ -214,10 +214,19 @@ class Smoother(AdditiveRegressor):
             return self._attempt(kernel, observed, samples, "dense")
 
         values_only = gradients is None and not further
+        self._learn_metric(X, weights, values_only)
         with threads.suited_to(len(known)):
             best = best_attempt(self, known, weights[used], attempt, values_only)
         self._adopt(best)
         return self
+
+    def _learn_metric(self, X: np.ndarray, weights: np.ndarray, values_only: bool) -> None:
+        """Learn a metric from the values, if one is asked for: ``metric_``."""
+        self.__dict__.pop("metric_", None)
+        if is_learned(self.metric):
+            if not values_only or isinstance(self.kernel, VectorKernel):
+                raise ValueError(f"metric={self.metric!r} learns from values alone: use 'standardize', or None.")
+            self.metric_ = learn_metric(self.metric, X, self._y, weights)
 
     def _choose_frame(self, X: np.ndarray, plain: bool) -> Frame:
         """What becomes of the points of the user, kept in ``_degrees`` and ``coordinates_``."""

@@ -76,9 +76,11 @@ class SVC(ClassifierMixin, MarginMachine):
     indefinite : {"clip", "flip", "stationary"}
         What to do with a kernel matrix that is indefinite beside the null space (kernels of invariant distances,
         "precomputed"): drop its negative eigenvalues, take their moduli, or find a stationary point.
-    metric : None, "standardize" or "auto"
-        What distances are measured in: the columns as they are, divided by their standard deviations, or whichever of
-        the two is better by what is left out (see ``metric_``).
+    metric : None, "standardize", "auto", "diagonal", "full" or LearnedMetric
+        What distances are measured in: the columns as they are, divided by their standard deviations, or ("auto")
+        whichever of the two is better by what is left out. "diagonal" and "full" learn weights of the columns, or a
+        linear map, from gradients: see :class:`seminorm.estimators.LearnedMetric`, which may be given, too.
+        ``metric_`` is the choice, or what was learned.
     verbose : bool
         Show progress.
 
@@ -137,7 +139,7 @@ class SVC(ClassifierMixin, MarginMachine):
         random_state: int | np.random.RandomState | None = None,
         max_iter: int = 100,
         indefinite: str = "clip",
-        metric: str | None = None,
+        metric: object = None,
         verbose: bool = False,
     ):
         self.kernel, self.alpha, self.criterion, self.loss, self.null_space = kernel, alpha, criterion, loss, null_space
@@ -163,7 +165,7 @@ class SVC(ClassifierMixin, MarginMachine):
         self._check_choice("multi_class", ("ovr", "ovo"))
         loss_named(self.loss, CLASSIFICATION)
         _refuse_missing_labels(y)
-        X, y = self._check_input(X, y)
+        X, y = self._check_samples(X, y)
         check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
