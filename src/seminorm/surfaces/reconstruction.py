@@ -12,6 +12,7 @@ from ..clouds.frames import gathered_frames, time_scale_of_motion, with_frame_no
 from ..clouds.normals.planar import in_plane
 from .fitting import SurfaceFit, fit_surface, settle_normals
 from .moving import MovingSurface
+from .outside import kept_outside
 from .planar import ready_in_plane
 from .preparation import LARGE, ReadyPoints, StepClock, choose_model, chosen, length_or_auto
 from .sampling import OrientedPoints
@@ -149,6 +150,7 @@ def reconstruct(
     exact = fit.model.smoothness > _EXACT * fit.model.tolerance
     if estimated and exact and len(ready.points) <= LARGE:
         fit = settle_normals(fit, ready.points, _ROUNDS, **solver)
+    fit = kept_outside(fit, **solver)
     clock.lap("fit")
     area = float((oriented.spacing**across).sum() * oriented.size**across)
     found = chosen(fit.model, oriented, trials)
