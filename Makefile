@@ -11,7 +11,7 @@ export SEMINORM_DATA ?= $(abspath ../shared/data)
 export SEMINORM_SURFBENCH ?= $(abspath ../shared/bench/surfbench.py)
 endif
 
-.PHONY: demo quick test lint sanitize wheel bench reproduce pictures clean
+.PHONY: demo docs quick test lint sanitize wheel bench reproduce pictures clean
 
 NATIVE := CMakeLists.txt tools/backend.py $(shell find native -name '*.?pp')
 
@@ -25,6 +25,15 @@ $(STAMP): pyproject.toml $(NATIVE)
 
 demo: $(STAMP)
 	$(BIN)/python -m gallery
+
+# the documentation site in site/; what the scripts of the gallery return is kept in build/ until they or the library change
+DOCS := $(VENV)/.docs
+$(DOCS): $(STAMP)
+	$(PIP) --no-build-isolation --editable '.[docs]'
+	touch $(DOCS)
+
+docs: $(DOCS)
+	$(BIN)/python -m docs.website
 
 quick: $(STAMP)
 	$(BIN)/python -m pytest -n auto -m "not slow" tests
@@ -61,4 +70,4 @@ pictures: $(STAMP)
 	$(BIN)/python -m docs.make_pictures
 
 clean:
-	rm -rf $(VENV) demo build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) demo site build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis

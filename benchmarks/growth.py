@@ -2,7 +2,8 @@
 
 Every size has a process of its own: CPU time of all threads, wall time, and the growth of the resident size at its
 peak, for a fit, and for the fit and 10^5 predictions with deviations. The test function has waves of several lengths
-and noise of 5 % of its range. Slopes are those of lines through the logarithms: 1 is proportional growth.
+and noise of 5 % of its range. The last column is the time of a draw of the posterior at a million nodes of a
+grid. Slopes are those of lines through the logarithms: 1 is proportional growth.
 """
 
 import argparse
@@ -15,8 +16,9 @@ from _memory import peak_of
 
 SIZES = tuple(round(10.0 ** (4 + 0.5 * k)) for k in range(7))
 NOISE, TARGETS = 0.1, 100_000
+NODES, DRAWS = 1000, 4  # along each side of the grid
 PICTURE = Path(__file__).resolve().parents[1] / "docs" / "images" / "growth.png"
-COLUMNS = ("CPU, s", "wall, s", "memory, MB", "with deviations, CPU s")
+COLUMNS = ("CPU, s", "wall, s", "memory, MB", "with deviations, CPU s", "draw, CPU s")
 
 
 def data(n):
@@ -34,11 +36,16 @@ def _measure(n, deviations, queue):
     smoother, wall, cpu = FieldSmoother(), time.perf_counter(), time.process_time()
     growth = peak_of(lambda: smoother.fit(X, y))
     wall, fitted = time.perf_counter() - wall, time.process_time() - cpu
-    whole = np.nan
+    whole = draw = np.nan
     if deviations:
         smoother.predict(X[:TARGETS], return_std=True)
         whole = time.process_time() - cpu
-    queue.put((fitted, wall, growth / 1e6, whole, smoother.function_.n_coef, smoother.function_.depth))
+        axis = np.linspace(0.0, 1.0, NODES)
+        nodes = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
+        cpu = time.process_time()
+        smoother.sample(nodes, DRAWS, random_state=0)
+        draw = (time.process_time() - cpu) / DRAWS
+    queue.put((fitted, wall, growth / 1e6, whole, draw, smoother.function_.n_coef, smoother.function_.depth))
 
 
 def measure(n, deviations):

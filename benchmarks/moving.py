@@ -2,12 +2,12 @@
 
 - cats: a motion through four poses of a cat, whose frames in between follow from the vertices that the poses share.
   Frames of points are drawn from it, every other one is left out, and the mesh at its time is compared with its own:
-  the mean distance both ways, in percent of the diagonal. Beside it: the mean of the functions of the two frames
-  around, each fitted alone, and the surface of the frame before. Then the poses themselves, far apart as they are, and
-  frames without normals.
+  the mean distance both ways, in percent of the diagonal. Beside it: one function of space and time, the mean of the
+  functions of the two frames around, each fitted alone, and the surface of the frame before. Then the poses
+  themselves, far apart as they are, and frames without normals.
 - camera: sixteen frames of a depth camera; every other one is left out, and the mean distance of its points from the
   surface is measured, in percent of the diagonal. The normals of the file are not used: those of neighbours hardly
-  agree (mean cosine 0.11). Beside it the frame before.
+  agree (mean cosine 0.11). Beside it the same.
 
 Times are processor seconds, meshes included, and memory is the growth of the process, both per frame.
 
@@ -79,11 +79,16 @@ def both_ways(mesh: Mesh, truth: Mesh) -> float:
     return (away(mesh, sampled(truth, LOOKS, 2)[0]) + away(truth, sampled(mesh, LOOKS, 3)[0])) / 2
 
 
-def together(frames, moments, wanted, options):
-    """Meshes at wanted times of one function of space and time, and how it was made."""
+def carried(frames, moments, wanted, options, method="frames"):
+    """Meshes at wanted times of functions of frames, carried along the motion, and how they were made."""
     points, normals = [frame[0] for frame in frames], [frame[1] for frame in frames]
-    moving = reconstruct_moving(points, None if normals[0] is None else normals, moments)
+    moving = reconstruct_moving(points, None if normals[0] is None else normals, moments, method=method)
     return [moving.at(moment).mesh(**options) for moment in wanted], moving.details["normals"], moving.field.n_coef
+
+
+def together(frames, moments, wanted, options):
+    """The same of one function of space and time."""
+    return carried(frames, moments, wanted, options, "spacetime")
 
 
 def averaged(frames, moments, wanted, options):
@@ -103,9 +108,10 @@ def nearest(frames, moments, wanted, options):
     return [reconstruct(*frames[row]).mesh(**options) for row in rows], "", 0
 
 
-def compare(frames, moments, wanted, error, options, methods=(together, averaged, nearest)) -> list[Mesh]:
+def compare(frames, moments, wanted, error, options, methods=(carried, together, averaged, nearest)) -> list[Mesh]:
     """Print the errors of the methods at wanted times; the meshes of the first."""
-    names = {together: "one function of space and time", averaged: "mean of the functions around"}
+    names = {carried: "frames, carried along the motion"}
+    names |= {together: "one function of space and time", averaged: "mean of the functions around"}
     shown: list[Mesh] = []
     for method in methods:
         made, start = [], time.process_time()
@@ -162,7 +168,7 @@ def camera(n: int, pictures: Path | None) -> None:
         return 100 * away(mesh, whole[left[k]]) / diagonal
 
     options = {"boundary": "open"}
-    meshes = compare([frames[k] for k in kept], times[kept], times[left], error, options, (together, nearest))
+    meshes = compare([frames[k] for k in kept], times[kept], times[left], error, options)
     if pictures is not None:
         sheet(pictures / "moving_camera.png", meshes, [whole[k] for k in left], [0.15, -0.1, 1.0], (0.0, -1.0, 0.0))
 

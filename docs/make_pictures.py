@@ -8,11 +8,12 @@ from pathlib import Path
 
 from docs import summation_pictures
 from gallery.drawing import look
-from gallery.sections import classification, fields, operators, smoothing
+from gallery.sections import additive, classification, fields, operators, smoothing
 
 IMAGES = Path(__file__).parent / "images"
 PICTURES = {
     smoothing.section: ["smoothing.png"],
+    additive.section: ["additive.png"],
     fields.section: ["fields.png"],
     classification.section: ["classes.png"],
     summation_pictures.section: ["summation-boxes.png", "summation-ways.png", "summation-errors.png"],

@@ -17,7 +17,7 @@ from seminorm import __version__
 
 from .drawing import look
 from .page import Section, page
-from .sections import SECTIONS
+from .sections import DEMO
 
 _TITLE = "seminorm"
 _LEAD = (
@@ -47,11 +47,17 @@ def run(folder: str | Path = "demo", verbose: bool = True) -> Path:
     look()  # fails here, with advice, when matplotlib is missing
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as workshop:
-        sections = _build(SECTIONS, Path(workshop), verbose)
+        sections = _build(DEMO, Path(workshop), verbose)
         (Path(workshop) / "index.html").write_text(page(_TITLE, _LEAD, sections, _footer()), encoding="utf-8")
         folder.mkdir(exist_ok=True)
         _publish(Path(workshop), folder)
     return folder / "index.html"
+
+
+def quietly(build: Callable[[Path], Section | None], folder: Path) -> Section | None:
+    """What a script returns, in the look of the page and on one thread of BLAS: matrices are small here."""
+    with look(), threadpool_limits(1, user_api="blas"):
+        return build(folder)
 
 
 def _build(builders: Sequence[Callable[[Path], Section | None]], workshop: Path, verbose: bool) -> list[Section]:
@@ -60,11 +66,7 @@ def _build(builders: Sequence[Callable[[Path], Section | None]], workshop: Path,
         for build in bar:
             name = build.__module__.rpartition(".")[2].replace("_", " ")
             bar.set_description(name)
-            with (
-                look(),
-                threadpool_limits(1, user_api="blas"),
-            ):  # for such small matrices threads cost more than they bring
-                sections.append(build(workshop))
+            sections.append(quietly(build, workshop))
             if sections[-1] is None and verbose:
                 bar.write(f"gallery: {name} left out, SEMINORM_DATA names no folder with its data", file=sys.stderr)
     return [section for section in sections if section is not None]

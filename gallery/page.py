@@ -1,4 +1,4 @@
-"""A page of sections as one self-contained HTML file; the pictures lie beside it."""
+"""A page of sections as one self-contained HTML file, or in Markdown for the site; the pictures lie beside it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,15 @@ import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 
+_STATIC = Path(__file__).parent / "static"
 _STYLE = """
-:root { --ink: #1f2933; --soft: #5b6773; --line: #dfe4ea; --accent: #0072b2; --paper: #ffffff; --tint: #f5f7f9; }
+:root { --ink: #1f2933; --soft: #5b6773; --line: #dfe4ea; --accent: #0b5c8f; --paper: #ffffff; --tint: #f5f7f9; }
+@media (prefers-color-scheme: dark) {
+:root { --ink: #dde3e9; --soft: #a3afba; --line: #3a444e; --accent: #6db8ea; --paper: #14181c; --tint: #1f252b; }
+:root { color-scheme: dark; }
+}
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--paper); color: var(--ink); }
 body { font: 17px/1.6 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
@@ -29,7 +35,6 @@ figure { margin: 1.5rem 0; }
 img { display: block; max-width: 100%; height: auto; margin: 0 auto; }
 figcaption, caption { color: var(--soft); font-size: .92rem; line-height: 1.5; text-align: left; max-width: 46rem; }
 figcaption { margin-top: .6rem; }
-iframe { display: block; width: 100%; height: 32rem; max-height: 75vh; border: 1px solid var(--line); }
 figure a { color: var(--accent); }
 caption { caption-side: bottom; padding-top: .6rem; }
 .scroll { overflow-x: auto; margin: 1.5rem 0; }
@@ -53,6 +58,9 @@ class Paragraph:
     def html(self) -> str:
         return f"<p>{inline(self.text)}</p>"
 
+    def markdown(self, folder: str) -> str:
+        return marked(self.text)
+
 
 @dataclass(frozen=True)
 class Picture:
@@ -66,19 +74,30 @@ class Picture:
         image = f'<img src="{escape(self.file)}" alt="{escape(self.alternative)}" loading="lazy">'
         return f"<figure>{image}<figcaption>{inline(self.caption)}</figcaption></figure>"
 
+    def markdown(self, folder: str) -> str:
+        return f":::{{figure}} {folder}{self.file}\n:alt: {self.alternative}\n\n{marked(self.caption)}\n:::"
+
 
 @dataclass(frozen=True)
 class Viewer:
-    """A page beside this one that is shown within it, with a link to open it alone, and its caption."""
+    """A page beside this one with a scene to turn: it takes the place of a still picture when that is clicked. There is
+    a link to open it alone, and a caption.
+    """
 
     file: str
     title: str
     caption: str
+    still: str
 
-    def html(self) -> str:
-        frame = f'<iframe src="{escape(self.file)}" title="{escape(self.title)}" loading="lazy"></iframe>'
-        link = f'<a href="{escape(self.file)}">Open it alone.</a>'
-        return f"<figure>{frame}<figcaption>{inline(self.caption)} {link}</figcaption></figure>"
+    def html(self, folder: str = "") -> str:
+        scene, still = escape(folder + self.file), escape(folder + self.still)
+        image = f'<img src="{still}" alt="{escape(self.title)}" loading="lazy"><span>Turn it</span>'
+        button = f'<button type="button" data-scene="{scene}" data-title="{escape(self.title)}">{image}</button>'
+        caption = f'<figcaption>{inline(self.caption)} <a href="{scene}">Open it alone.</a></figcaption>'
+        return f'<figure class="scene">{button}{caption}</figure>'
+
+    def markdown(self, folder: str) -> str:
+        return f"```{{raw}} html\n{self.html(folder)}\n```"
 
 
 @dataclass(frozen=True)
@@ -93,7 +112,12 @@ class Table:
         head = "".join(f'<th scope="col">{inline(cell)}</th>' for cell in self.header)
         body = "".join("<tr>" + "".join(f"<td>{inline(cell)}</td>" for cell in row) + "</tr>" for row in self.rows)
         table = f"<caption>{inline(self.caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
-        return f'<div class="scroll"><table>{table}</table></div>'
+        return f'<div class="scroll" tabindex="0"><table>{table}</table></div>'
+
+    def markdown(self, folder: str) -> str:
+        rows = [self.header, [":--", *["--:"] * (len(self.header) - 1)], *self.rows]
+        cells = [[marked(cell) if i != 1 else cell for cell in row] for i, row in enumerate(rows)]
+        return "\n".join("| " + " | ".join(row) + " |" for row in cells) + f"\n\n{marked(self.caption)}"
 
 
 @dataclass(frozen=True)
@@ -108,7 +132,10 @@ class Code:
         return cls("\n\n".join(textwrap.dedent(inspect.getsource(function)).strip() for function in functions))
 
     def html(self) -> str:
-        return f"<pre><code>{escape(self.text)}</code></pre>"
+        return f'<pre tabindex="0"><code>{escape(self.text)}</code></pre>'
+
+    def markdown(self, folder: str) -> str:
+        return f"```python\n{self.text}\n```"
 
 
 @dataclass(frozen=True)
@@ -128,6 +155,16 @@ class Section:
             + "\n".join(block.html() for block in self.blocks)
             + "\n</section>"
         )
+
+    def markdown(self, folder: str) -> str:
+        """What stands below the title, with the files in a folder."""
+        return "\n\n".join(block.markdown(folder) for block in self.blocks)
+
+
+def marked(text: str) -> str:
+    """Text as Markdown: what is not code means what it says."""
+    parts = re.split(r"(`[^`]+`)", text)
+    return "".join(part if part.startswith("`") else re.sub(r"([\\*_<>\[\]$|#~{}])", r"\\\1", part) for part in parts)
 
 
 def inline(text: str) -> str:
@@ -150,7 +187,7 @@ def page(title: str, lead: str, sections: Sequence[Section], footer: str) -> str
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{escape(title)}</title>
-<style>{_STYLE}</style>
+<style>{_STYLE}{(_STATIC / "scene.css").read_text(encoding="utf-8")}</style>
 </head>
 <body>
 <header>
@@ -161,6 +198,7 @@ def page(title: str, lead: str, sections: Sequence[Section], footer: str) -> str
 {body}
 </main>
 <footer>{inline(footer)}</footer>
+<script>{(_STATIC / "scene.js").read_text(encoding="utf-8")}</script>
 </body>
 </html>
 """

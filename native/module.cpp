@@ -11,6 +11,7 @@ void bind_shapes(nb::module_&);
 void bind_rendering(nb::module_&);
 void bind_files(nb::module_&);
 void bind_clouds(nb::module_&);
+void bind_search(nb::module_&);
 void bind_margin(nb::module_&);
 void bind_kernels(nb::module_&);
 void bind_contrasts(nb::module_&);
@@ -29,6 +30,7 @@ NB_MODULE(_native, m) {
     bind_rendering(m);
     bind_files(m);
     bind_clouds(m);
+    bind_search(m);
     bind_margin(m);
     bind_kernels(m);
     bind_contrasts(m);

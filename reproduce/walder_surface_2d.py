@@ -24,11 +24,11 @@ from scipy.spatial import cKDTree
 from walder_chapelle_figure1 import save
 
 from seminorm.bases.radial import RadialSplineBasis
+from seminorm.clouds.sampling import OrientedPoints
 from seminorm.fields.curvature import curvature_centers
 from seminorm.fields.fixed_basis import fit_basis
 from seminorm.surfaces import fit_exact
 from seminorm.surfaces.fitting import Model, fit_surface
-from seminorm.surfaces.sampling import OrientedPoints
 
 POINTS = 120
 GAP = 0.62, 1.12  # angles without points

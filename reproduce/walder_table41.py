@@ -23,8 +23,8 @@ from _report import ABSENT, Results, Table
 from _report import options as table_options
 from _surfaces import MODELS, Model, distances
 
+from seminorm.clouds.sampling import OrientedPoints
 from seminorm.surfaces import reconstruct
-from seminorm.surfaces.sampling import OrientedPoints
 
 SOURCE = {  # points, functions, seconds: basis, regulariser, values and derivatives, multiply, solve, total
     "Bunny": (34834, 9283, 0.4, 2.4, 3.7, 12, 20, 39),

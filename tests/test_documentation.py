@@ -17,7 +17,8 @@ SLOW = {"README.md", "fields.md", "invariance.md", "machines.md", "operators.md"
 
 
 def pages():
-    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+    folders = [ROOT / "docs", ROOT / "docs" / "start", ROOT / "docs" / "theory"]
+    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(page for f in folders for page in sorted(f.glob("*.md")))]
 
 
 def marked(page: Path):

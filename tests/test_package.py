@@ -17,7 +17,8 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "seminorm"
 # a module imports only from entries before its own
 LAYERS = [
-    *("_base", "kernels", "nullspace", "operators", "losses", "solvers", "functions", "invariance", "bases", "fields"),
+    *("_base", "kernels", "nullspace", "operators", "losses", "deviances", "solvers", "functions", "invariance"),
+    *("bases", "fields"),
     *("clouds", "shapes", "rendering", "files", "surfaces", "estimators", "plotting", "cli", "__main__"),
 ]
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from seminorm.files import write_page
-
 from ..page import Code, Paragraph, Picture, Section, Table, Viewer
 from ..raw_scans import folder_of_scans, raw_scans, reconstructed, sheet, table, what_was_said
+from ..scenes import scene
 
 _MOST = 3000  # points that the page takes of a scan
 _TURNED = "bunny_range_scans_registered"
@@ -40,6 +39,5 @@ def section(folder: Path) -> Section | None:
     for result in results:
         if result.scan.name == _TURNED:
             items = {"points": result.scan.cloud, "mesh": result.mesh}
-            viewer = write_page(folder / "scans-viewer.html", items, title="Bunny").name
-            blocks.append(Viewer(viewer, "The range scans of the bunny and their mesh", "Drag to turn."))
+            blocks.append(scene(folder, "scans", items, "The range scans of the bunny and their mesh", "Drag to turn."))
     return Section("Raw scans", blocks)

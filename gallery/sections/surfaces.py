@@ -10,7 +10,6 @@ import numpy as np
 from seminorm import reconstruct, rendering
 from seminorm._base.extras import require
 from seminorm.clouds import PointCloud
-from seminorm.files import write_page
 from seminorm.plotting._style import ORANGE, VERMILION
 from seminorm.rendering.cameras import Camera, Perspective, fit
 from seminorm.rendering.rasterizing import rasterize
@@ -20,6 +19,7 @@ from seminorm.surfaces import Surface
 
 from ..drawing import new_figure, save
 from ..page import Code, Paragraph, Picture, Section, Table, Viewer, number
+from ..scenes import scene
 
 _POINTS, _NOISE, _TILT = 15_000, 0.012, 0.2
 _SCANNERS = ([3.2, -2.6, 1.1], [-3.4, -2.0, 0.9], [0.3, 3.4, 2.6])
@@ -88,7 +88,7 @@ def section(folder: Path) -> Section:
             Paragraph(intro),
             Code.of(close),
             _panels(folder, scan, mesh, colored, truth),
-            _viewer(folder, {"scan": scan, "reconstruction": mesh, "distance to the points": colored, "truth": truth}),
+            _scene(folder, {"scan": scan, "reconstruction": mesh, "distance to the points": colored, "truth": truth}),
             _numbers(shape, scan, surface, mesh, seconds),
         ],
     )
@@ -144,13 +144,14 @@ def _camera(mesh: Mesh, direction) -> Camera:
     return fit(center + _CLOSER * (mesh.bounds - center), direction, size=_SIZE)
 
 
-def _viewer(folder: Path, items: dict[str, Mesh | PointCloud]) -> Viewer:
-    page = write_page(folder / "surfaces-viewer.html", items, title="Teapot")
+def _scene(folder: Path, items: dict[str, Mesh | PointCloud]) -> Viewer:
     caption = (
         'Drag to turn. `files.write_page("teapot.html", {"scan": cloud, "mesh": mesh})` makes such a page, and '
         '`mesh.save("teapot.html")` one for a single mesh.'
     )
-    return Viewer(page.name, "The scan, its reconstruction and the truth", caption)
+    return scene(
+        folder, "surfaces", items, "The scan of a teapot, its reconstruction and the truth", caption, _FROM_ABOVE
+    )
 
 
 def _numbers(shape: Implicit, scan: PointCloud, surface: Surface, mesh: Mesh, seconds: float) -> Table:

@@ -5,31 +5,72 @@
 #include "dispatch.hpp"
 
 namespace seminorm {
-constexpr int kSeriesSideBySide = 8;
+template <class T> constexpr int kSeriesSideBySide = sizeof(T) == 8 ? 8 : 32;
 constexpr int kImagesSideBySide = 16;
 
-// Squared warping distances of `series` series to `others` series. Series i has the samples starts[i] .. starts[i + 1]
-// - 1 of values (samples, channels); order lists the series, other_order those they are compared with, eight at a time.
-// An item of the loop is one of `parts` parts of the series against eight others. The last eight come first: they are
-// the longest, and in the symmetric case have most to be compared with.
-struct Warping {
-    const double* values;
+// The rules by which tables of elastic distances are filled; see elastic_rules.hpp.
+enum class ElasticRule {
+    warping,
+    weighted,
+    penalized,
+    largest,
+    gaps,
+    edits,
+    common,
+    twists,
+    splits,
+    soft,
+    alignments,
+    shapes,
+    symbols,
+    count
+};
+
+// Series i has the samples starts[i] .. starts[i + 1] - 1 of values (samples, channels), and a number for each of them
+// in marks; order lists the series.
+template <class T> struct SeriesList {
+    const T* values;
+    const T* marks;
     const i64* starts;
     const i64* order;
-    i64 series;
-    const double* other_values;
-    const i64* other_starts;
-    const i64* other_order;
-    i64 others;
-    i64 parts;
-    i64 channels;
-    i64 window;      // how far apart in time matched samples may be ...
-    double share;    // ... or, if not negative, as part of the longer length
-    bool symmetric;  // both lists are the same: pairs up to the diagonal are computed, both halves written
-    bool largest;    // the largest difference along the path instead of the sum
-    double* out;     // (series, others)
+    i64 count;
 
-    i64 blocks() const { return (others + kSeriesSideBySide - 1) / kSeriesSideBySide; }
+    i64 length(i64 series) const { return starts[series + 1] - starts[series]; }
+};
+
+// What the cells of a table depend on, besides the samples.
+template <class T> struct ElasticTerms {
+    i64 channels;
+    i64 window;    // how far apart in time matched samples may be ...
+    double share;  // ... or, if not negative, as part of the longer length
+    const T*
+        table;   // numbers for the distance k in time at table[k * stride] or, if middle >= 0, at table[middle - the
+    i64 stride;  // longer length + k * stride]
+    i64 middle;
+    T first, second;  // parameters of the rule
+};
+
+// Elastic distances of series to others, several of these side by side. An item of the loop is one of `parts` parts of
+// the series against one block of others. The last block comes first: its series are the longest, and in the symmetric
+// case have most to be compared with.
+template <class T> struct Elastic {
+    ElasticRule rule;
+    SeriesList<T> rows, others;
+    ElasticTerms<T> terms;
+    i64 parts;
+    bool symmetric;  // both lists are the same: pairs up to the diagonal are computed, both halves written
+    T* out;          // (rows, others)
+
+    i64 blocks() const { return (others.count + kSeriesSideBySide<T> - 1) / kSeriesSideBySide<T>; }
+};
+
+// The whole table of two series, and which step leads to each cell: 0 both, 1 a row down, 2 a column on.
+struct ElasticTableOf {
+    ElasticRule rule;
+    SeriesList<double> rows, others;  // one series each
+    ElasticTerms<double> terms;
+    double* out;  // (rows, columns)
+    char* steps;  // (rows, columns)
 };
 
 // Squared tangent distances of n patterns x to m patterns y, which have p tangents each. An item of the loop is one x.
@@ -56,7 +97,9 @@ struct Distortion {
 };
 
 struct DistanceKernels {
-    Loop<Warping> warp;
+    Loop<Elastic<double>> elastic;
+    Loop<Elastic<float>> elastic_single;
+    Loop<ElasticTableOf> elastic_table;
     Loop<TangentPlanes> tangent_planes;
     Loop<Distortion> distort;
 };

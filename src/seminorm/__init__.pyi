@@ -1,5 +1,6 @@
 from . import bases as bases
 from . import clouds as clouds
+from . import deviances as deviances
 from . import estimators as estimators
 from . import fields as fields
 from . import files as files
@@ -27,8 +28,12 @@ from .estimators import ImplicitSVM as ImplicitSVM
 from .estimators import KernelNeighbors as KernelNeighbors
 from .estimators import KernelPCA as KernelPCA
 from .estimators import KernelPerceptron as KernelPerceptron
+from .estimators import SeriesClassifier as SeriesClassifier
+from .estimators import SeriesRegressor as SeriesRegressor
 from .estimators import SlabMachine as SlabMachine
 from .estimators import Smoother as Smoother
+from .estimators import TableClassifier as TableClassifier
+from .estimators import TableRegressor as TableRegressor
 from .estimators import VirtualSVC as VirtualSVC
 from .estimators import match_spectrum as match_spectrum
 from .fields import Field as Field

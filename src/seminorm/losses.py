@@ -393,10 +393,10 @@ class Hinge(Loss):
         """Variables with the signs of y, of modulus at most 1."""
         return SlopeBox.one_sided(self.y, 1.0, 0.0)
 
-    def smoothed(self) -> SmoothTube:
-        """With a corner rounded over a tenth of the margin: to find alpha by Newton's method."""
+    def smoothed(self, share: float = _ROUNDED) -> SmoothTube:
+        """With a corner rounded over a ``share`` of the margin: to find alpha by Newton's method."""
         up, down = (self.y > 0).astype(float), (self.y < 0).astype(float)
-        return SmoothTube(self.y, np.where(up > 0, 1.0, -np.inf), np.where(down > 0, -1.0, np.inf), up, down, _ROUNDED)
+        return SmoothTube(self.y, np.where(up > 0, 1.0, -np.inf), np.where(down > 0, -1.0, np.inf), up, down, share)
 
 
 class HardMargin(Loss):
@@ -450,9 +450,11 @@ class EpsilonInsensitive(Loss):
         """Two variables per point, of modulus at most 1."""
         return SlopeBox.two_sided(self.y, self.epsilon, 1.0, 0.0)
 
-    def smoothed(self) -> SmoothTube:
-        """With corners rounded over a small part of the scatter of y: to find alpha by Newton's method."""
-        return SmoothTube(self.y, self.y - self.epsilon, self.y + self.epsilon, 1.0, 1.0, _corner(self.y, self.epsilon))
+    def smoothed(self, share: float = _ROUNDED) -> SmoothTube:
+        """With corners rounded over a ``share`` of the tube or the scatter of y: to find alpha by Newton's method."""
+        return SmoothTube(
+            self.y, self.y - self.epsilon, self.y + self.epsilon, 1.0, 1.0, _corner(self.y, self.epsilon, share)
+        )
 
 
 class Huber(SmoothTube):
@@ -580,9 +582,9 @@ class Pinball(Loss):
             zero,
         )
 
-    def smoothed(self) -> SmoothTube:
-        """With a corner rounded over a small part of the scatter of y: to find alpha by Newton's method."""
-        return SmoothTube(self.y, self.y, self.y, self.epsilon, 1.0 - self.epsilon, _corner(self.y, 0.0))
+    def smoothed(self, share: float = _ROUNDED) -> SmoothTube:
+        """With a corner rounded over a ``share`` of the scatter of y: to find alpha by Newton's method."""
+        return SmoothTube(self.y, self.y, self.y, self.epsilon, 1.0 - self.epsilon, _corner(self.y, 0.0, share))
 
 
 class Logistic(Loss):
@@ -721,9 +723,9 @@ def spread(y: np.ndarray) -> float:
     return max(middle if middle > _ROUNDING * size else float(np.std(y)), _ROUNDING * size)
 
 
-def _corner(y: np.ndarray, epsilon: float) -> float:
+def _corner(y: np.ndarray, epsilon: float, share: float) -> float:
     """A length over which to round the corners of a tube."""
-    return _ROUNDED * max(epsilon, 0.5 * spread(y))
+    return share * max(epsilon, 0.5 * spread(y))
 
 
 _LABELS, _NUMBERS = np.array([-1.0, 1.0, 1.0, -1.0]), np.array([-0.7, 0.2, 1.4, 0.0])

@@ -155,6 +155,18 @@ def test_what_is_refused_before_the_work_begins(frames, bare, tmp_path, capsys):
     assert [path.name for path in tmp_path.iterdir()] == ["few.xyz"]
 
 
+def test_files_of_the_same_time_and_empty_ones_are_said(frames, tmp_path, capsys):
+    words = "--times", "0,1,1", "-o", tmp_path / "m.npz", "--quiet"
+    assert run("reconstruct", *frames, *words, *QUICK[:-2]) == 0
+    assert "2 frames have the time 1: their points are taken as one frame" in capsys.readouterr().err
+    empty = tmp_path / "empty.ply"
+    empty.write_text(
+        "ply\nformat ascii 1.0\nelement vertex 0\nproperty float x\nproperty float y\nproperty float z\nend_header\n"
+    )
+    words = frames[0], empty, "--times", "0,1", "-o", tmp_path / "n.npz"
+    assert "empty.ply has no vertices" in failed(capsys, "reconstruct", *words)
+
+
 def test_a_long_gap_is_said(frames, tmp_path, capsys):
     words = "--times", "0,1,9", "-o", tmp_path / "m.npz", "--quiet"
     assert run("reconstruct", *frames, *words, *QUICK[:-2]) == 0

@@ -21,6 +21,8 @@ def fitted(estimator, rng):
         y[:5] = 0
     elif hasattr(estimator, "classes_") or "Class" in "".join(c.__name__ for c in type(estimator).__mro__):
         y = np.digitize(y, [-0.5, 0.8]).astype(str)
+    elif estimator.__sklearn_tags__().target_tags.positive_only:
+        y = np.exp(y)
     if getattr(estimator, "kernel", None) == "precomputed":
         X, Z = X @ X.T, Z @ X.T
     return estimator.fit(X, y), Z

@@ -6,6 +6,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from seminorm import Smoother
 from seminorm.estimators import engines
+from seminorm.functions import Functional
 from seminorm.kernels import (
     Gaussian,
     Linear,
@@ -74,6 +75,53 @@ def test_chosen_alpha_deviations_and_left_out_are_those_of_dense(data):
     assert (np.abs(draws.mean(axis=-1) - mean) < 0.5 * std).all() and (np.abs(draws.std(axis=-1) / std - 1) < 0.4).all()
 
 
+def slopes_of_sine(X):
+    return 5 * np.cos(5 * X.sum(axis=1))[:, None] * np.ones(X.shape[1])
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+@pytest.mark.parametrize(
+    "kernel",
+    [Polyharmonic(3), Polyharmonic(4), Matern(2.5, 0.5), 2.0 * Multiquadric(0.2), Matern(2.5, 0.3) + Matern(3.5, 1.0)],
+    ids=repr,
+)
+def test_gradients_fast_is_dense(kernel, d, rng):
+    X, Z = rng.random((250, d)), rng.random((20, d))
+    y, G, weights = np.sin(5 * X.sum(axis=1)), slopes_of_sine(X), rng.uniform(0.5, 2.0, 250)
+    G[rng.random(G.shape) < 0.3] = np.nan
+    for alpha in (1e-7, 1e-3):
+        dense, fast = (
+            Smoother(kernel, alpha=alpha, solver=solver, tol=1e-8).fit(X, y, weights, gradients=G)
+            for solver in ("dense", "fast")
+        )
+        assert fast.solver_ == "fast" and fast.n_iter_ < 60
+        np.testing.assert_allclose(fast.predict(Z), dense.predict(Z), atol=2e-5)
+        np.testing.assert_allclose(fast.predict_gradient(Z), dense.predict_gradient(Z), atol=1e-3)
+        np.testing.assert_allclose(fast.prior_variance_, dense.prior_variance_, rtol=1e-3)
+
+
+def test_functionals_at_points_fast_is_dense(rng):
+    X, places, Z = rng.random((200, 2)), rng.random((300, 2)), rng.random((20, 2))
+    y = np.sin(5 * X.sum(axis=1)) + 0.01 * rng.standard_normal(200)
+    kernel = Matern(2.5, 1.0).axis_scale([0.3, 0.6])
+    normals = rng.standard_normal((300, 2))
+    flux = 0.5 * Functional.values(places) + Functional.along(places, normals)
+    rates = 0.5 * np.sin(5 * places.sum(axis=1)) + (slopes_of_sine(places) * normals).sum(axis=1)
+    rates += 0.05 * rng.standard_normal(300)
+    observed = [(flux, rates, 0.04)]
+    dense, fast = (
+        Smoother(kernel, criterion="reml", solver=solver).fit(X, y, functionals=observed)
+        for solver in ("dense", "fast")
+    )
+    assert abs(np.log(fast.alpha_ / dense.alpha_)) < np.log(1.3)
+    assert abs(fast.edf_ - dense.edf_) < 0.1 * dense.edf_
+    for ours, theirs in zip(fast.predict(Z, return_std=True), dense.predict(Z, return_std=True), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=0.1, atol=0.01)
+    for ours, theirs in zip(fast.predict_gradient(Z, True), dense.predict_gradient(Z, True), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=0.1, atol=0.15)
+    assert np.corrcoef(fast.loo_, dense.loo_)[0, 1] > 0.99
+
+
 def test_candidates(data):
     X, y, _ = data
     fast = Smoother(alpha=[1e-4, 0.04, 10.0], criterion="gcv", solver="fast").fit(X, y)
@@ -120,7 +168,7 @@ def test_fields_are_close_and_saved(data, tmp_path):
     field.save(tmp_path / "field.npz")
     np.testing.assert_array_equal(Smoother.load(tmp_path / "field.npz").predict(Z), mean)
     assert not hasattr(field, "dual_coef_")
-    for call in (lambda: field.loo_, lambda: field.sample(Z, prior=True)):
+    for call in (lambda: field.loo_, lambda: field.sample(Z, prior=True), lambda: field.predict_gradient(Z, True)):
         with pytest.raises(ValueError, match="a field has no"):
             call()
 
@@ -150,7 +198,7 @@ def test_auto_takes_what_suits(small_limits, data, rng, monkeypatch, capsys):
     assert Smoother(alpha=[0.01, 0.1], criterion="loo").fit(X[:300], y[:300]).solver_ == "dense"
     assert Smoother(alpha=0.01).fit(rng.random((300, 5)), y[:300]).solver_ == "dense"
     gradients = np.zeros((300, 2))
-    assert Smoother(Polyharmonic(3), alpha=0.01).fit(X[:300], y[:300], gradients=gradients).solver_ == "dense"
+    assert Smoother(Polyharmonic(3), alpha=0.01).fit(X[:300], y[:300], gradients=gradients).solver_ == "fast"
     monkeypatch.setattr(engines, "suits_fast", lambda n, alpha: False)
     assert Smoother(Polyharmonic(2), alpha=0.01).fit(X[:300], y[:300]).solver_ == "field"
     assert Smoother(Matern(), alpha=0.01).fit(X[:300], y[:300]).solver_ == "fast"
@@ -167,7 +215,14 @@ def test_auto_takes_what_suits(small_limits, data, rng, monkeypatch, capsys):
         (lambda X, y: Smoother(solver="fast").fit(np.hstack([X, X]), y), "1 to 3 dimensions, and X has 4 columns"),
         (lambda X, y: Smoother(solver="fast", criterion="loo").fit(X, y), "criterion='loo' needs the dense one"),
         (lambda X, y: Smoother(solver="fast", null_space="soft").fit(X, y), "null space must not be 'soft'"),
-        (lambda X, y: Smoother(Polyharmonic(3), solver="fast").fit(X, y, gradients=X), "takes values only"),
+        (
+            lambda X, y: Smoother(solver="fast").fit(X, y, functionals=[(Functional.average(X), [0.5])]),
+            "values and first derivatives at points",
+        ),
+        (
+            lambda X, y: Smoother(1.0 * Polyharmonic(3), solver="fast").fit(np.hstack([X, X]), y),
+            "1 to 3 dimensions",
+        ),
         (lambda X, y: Smoother(Matern(), solver="field").fit(X, y), "solver='field' takes values"),
         (lambda X, y: Smoother(null_space=Polynomials(2), solver="field").fit(X, y), "with their own null space"),
         (lambda X, y: Smoother(alpha=0, solver="field").fit(X, y), "one positive number for solver='field'"),

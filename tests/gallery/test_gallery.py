@@ -16,8 +16,8 @@ import pytest
 import gallery
 from gallery import raw_scans
 from gallery.__main__ import main as build_page
-from gallery.page import Code, Paragraph, Picture, Section, Table, Viewer, number, page
-from gallery.sections import SECTIONS
+from gallery.page import Code, Paragraph, Picture, Section, Table, Viewer, marked, number, page
+from gallery.sections import DEMO, SECTIONS, TOPICS
 from gallery.sections.scans import section as scans_section
 
 pytestmark = pytest.mark.slow
@@ -29,7 +29,7 @@ class Outline(HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.open, self.images, self.frames = [], [], []
+        self.open, self.images, self.scenes = [], [], []
         self.anchors, self.links, self.resources = [], [], []
         self.feed(text)
         assert self.open == []
@@ -40,13 +40,13 @@ class Outline(HTMLParser):
             self.open.append(tag)
         if tag == "img":
             self.images.append(attributes)
-        if tag == "iframe":
-            self.frames.append(attributes)
+        if "data-scene" in attributes:
+            self.scenes.append(attributes)
         if "id" in attributes:
             self.anchors.append(attributes["id"])
         if tag == "a":
             self.links.append(attributes["href"])
-        if tag in ("link", "script"):
+        if {"src", "href"} & set(attributes) and tag in ("link", "script", "iframe"):
             self.resources.append(attributes)
 
     def handle_endtag(self, tag):
@@ -105,8 +105,8 @@ def test_the_demo_leaves_pyplot_and_the_surroundings_alone(built):
 def test_every_picture_of_the_page_is_there(built):
     read = pytest.importorskip("matplotlib.image").imread
     outline = Outline(built.page)
-    images, pages = outline.images, {"index.html"} | {frame["src"] for frame in outline.frames}
-    assert len(images) >= len(SECTIONS)
+    images, pages = outline.images, {"index.html"} | {scene["data-scene"] for scene in outline.scenes}
+    assert len(images) >= len(DEMO) - 1
     assert {image["src"] for image in images} == {file.name for file in built.folder.iterdir()} - pages
     for image in images:
         picture = read(built.folder / image["src"])
@@ -120,9 +120,9 @@ def test_the_page_stands_alone(built):
     assert outline.resources == [] and "http" not in built.page and "@import" not in built.page
     assert [link.removeprefix("#") for link in outline.links if link.startswith("#")] == outline.anchors
     others = [link for link in outline.links if not link.startswith("#")]
-    assert others == [frame["src"] for frame in outline.frames] and all(frame["title"] for frame in outline.frames)
+    assert others == [scene["data-scene"] for scene in outline.scenes] and all(s["data-title"] for s in outline.scenes)
     assert all("http" not in (built.folder / other).read_text(encoding="utf-8") for other in others)
-    assert len(set(outline.anchors)) == len(SECTIONS) - 1  # that on real scans needs data
+    assert len(set(outline.anchors)) == len(DEMO) - 1  # that on real scans needs data
     words = re.findall(r"[a-z]+", re.sub(r"<[^>]*>", " ", built.page.lower()))
     assert "nan" not in words and "inf" not in words
     assert str(built.folder.parent) not in built.page
@@ -163,7 +163,7 @@ def test_a_section_that_fails_leaves_the_old_page(tmp_path, monkeypatch):
     folder.mkdir()
     (folder / "index.html").write_text("old page")
     (folder / "tiny.png").write_bytes(b"old picture")
-    monkeypatch.setattr(gallery, "SECTIONS", [tiny, broken])
+    monkeypatch.setattr(gallery, "DEMO", [tiny, broken])
     with pytest.raises(RuntimeError, match="no such luck"):
         gallery.run(folder, verbose=False)
     assert (folder / "index.html").read_text() == "old page" and (folder / "tiny.png").read_bytes() == b"old picture"
@@ -173,7 +173,7 @@ def test_a_section_that_fails_leaves_the_old_page(tmp_path, monkeypatch):
 def test_a_new_page_replaces_the_old_one_and_nothing_else(tmp_path, monkeypatch):
     pyplot = pytest.importorskip("matplotlib.pyplot")
     before = pyplot.get_fignums(), dict(pyplot.rcParams)
-    monkeypatch.setattr(gallery, "SECTIONS", [tiny])
+    monkeypatch.setattr(gallery, "DEMO", [tiny])
     monkeypatch.chdir(tmp_path)
     Path("demo").mkdir()
     Path("demo/index.html").write_text("old page")
@@ -186,7 +186,7 @@ def test_a_new_page_replaces_the_old_one_and_nothing_else(tmp_path, monkeypatch)
 
 def test_progress_names_the_sections(tmp_path, monkeypatch, capsys):
     pytest.importorskip("matplotlib")
-    monkeypatch.setattr(gallery, "SECTIONS", [tiny])
+    monkeypatch.setattr(gallery, "DEMO", [tiny])
     gallery.run(tmp_path / "page")
     assert "1/1" in capsys.readouterr().err
 
@@ -211,7 +211,7 @@ def test_interrupt_is_one_line_and_leaves_nothing(monkeypatch, capsys, tmp_path)
     def interrupted(folder):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(gallery, "SECTIONS", [tiny, interrupted])
+    monkeypatch.setattr(gallery, "DEMO", [tiny, interrupted])
     assert build_page(["--quiet", "--output", str(tmp_path / "page")]) == 130
     assert capsys.readouterr().err == "gallery: interrupted\n" and list(tmp_path.iterdir()) == []
 
@@ -222,13 +222,49 @@ def test_page_escapes_text():
         Code("if a < b: pass"),
         Table(["<h>"], [["<c>"]], "<t>"),
         Picture("a.png", 'say "x"', "<f>"),
-        Viewer("a&b.html", "<v>", "<w>"),
+        Viewer("a&b.html", "<v>", "<w>", "a&b.png"),
     ]
     text = page("<title>", "lead", [Section("A & B, twice", blocks)], "foot")
     outline = Outline(text)
     assert "<code>x &lt; y</code>" in text and "a &lt; b &amp;" in text and "if a &lt; b" in text
     assert outline.anchors == ["a-b-twice"] and outline.images[0]["alt"] == 'say "x"'
-    assert outline.frames[0]["src"] == outline.links[-1] == "a&b.html" and outline.frames[0]["title"] == "<v>"
+    (scene,) = outline.scenes
+    assert scene["data-scene"] == outline.links[-1] == "a&b.html" and scene["data-title"] == "<v>"
+
+
+def test_markdown_means_what_the_text_says():
+    assert marked("`a*b` costs $2 * 3 < [4] | #5") == "`a*b` costs \\$2 \\* 3 \\< \\[4\\] \\| \\#5"
+    table = Table(["<h>", "n"], [["`c|d`", "1"]], "A caption.").markdown("files/")
+    assert table.splitlines()[0] == "| \\<h\\> | n |" and table.endswith("A caption.")
+    picture = Picture("a.png", "a line", "See *this*.").markdown("files/")
+    assert "files/a.png" in picture and ":alt: a line" in picture and "See \\*this\\*." in picture
+
+
+@pytest.mark.parametrize("build", SECTIONS, ids=lambda build: build.__module__.rpartition(".")[2])
+def test_every_script_runs_without_warnings(build, tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    if build in DEMO:
+        pytest.skip("the page of the demo is built from it, above.")
+    pytest.importorskip("laspy")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        section = gallery.quietly(build, tmp_path)
+    pictures = [block for block in section.blocks if isinstance(block, Picture | Viewer)]
+    assert pictures and any(isinstance(block, Code) for block in section.blocks)
+    for block in pictures:
+        shown = tmp_path / (block.file if isinstance(block, Picture) else block.still)
+        image = pytest.importorskip("matplotlib.image").imread(shown)
+        assert len(np.unique((255 * image[..., :3]).astype(int) @ [65536, 256, 1])) > 50
+    assert "nan" not in re.findall(r"[a-z]+", section.markdown("").lower())
+
+
+def test_every_script_is_in_the_gallery_once_and_is_short():
+    folder = Path(gallery.__file__).parent / "sections"
+    listed = [module.__name__.rpartition(".")[2] for modules in TOPICS.values() for module in modules]
+    assert sorted(listed) == sorted(path.stem for path in folder.glob("[a-z]*.py"))
+    assert len(listed) - len({"scans"}) >= 30
+    titles = [re.search(r'Section\(\s*"(.+?)"', (folder / f"{name}.py").read_text())[1] for name in listed]
+    assert len(set(titles)) == len(titles)
 
 
 def test_code_is_the_source_of_what_ran():
@@ -280,6 +316,6 @@ def test_without_scans_the_gallery_says_so(monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("SEMINORM_DATA", str(tmp_path / "nowhere"))
     assert raw_scans.main(["--output", str(tmp_path / "page")]) == 0
     assert capsys.readouterr().out.startswith("Skipped: ") and list(tmp_path.iterdir()) == []
-    monkeypatch.setattr(gallery, "SECTIONS", [tiny, scans_section])
+    monkeypatch.setattr(gallery, "DEMO", [tiny, scans_section])
     gallery.run(tmp_path / "page")
     assert "scans left out" in capsys.readouterr().err

@@ -7,6 +7,9 @@ from scipy.spatial.distance import cdist
 
 from seminorm import _native
 from seminorm._base.threads import limited_threads
+from seminorm.functions import Functional, design, gram
+from seminorm.kernels import Polyharmonic
+from seminorm.nullspace import Polynomials
 
 
 def nearest_earlier(points, m):
@@ -27,14 +30,24 @@ def test_nearest_earlier_points(rng, d):
         assert (neighbors[i, len(order) :] == -1).all()
 
 
-def contrasts(points, rows, neighbors, kernel, noise, P):
-    m = neighbors.shape[1]
+def contrasts(points, rows, neighbors, profile, noise, P, first=None, jets=None):
+    """The rows of each group one after the other, their columns, and which were found."""
+    m, orders = neighbors.shape[1], 1 if jets is None else 3
     squares = np.empty((len(rows), (m + 1) * (m + 2) // 2))
     _native.local_squares(points, rows, neighbors, squares)
-    out, found = np.empty((len(rows), m + 1)), np.empty(len(rows), dtype=np.int32)
-    sizes = np.abs(P).max(axis=0, initial=0.0)
-    _native.local_contrasts(rows, neighbors, kernel(squares), noise, P, sizes, 1e-13, 1e3, out, found)
-    return out, found
+    profiles = np.stack([profile(squares, k) if orders > 1 else profile(squares) for k in range(orders)], axis=1)
+    first = np.arange(len(points) + 1) if first is None else first
+    counts = np.diff(first)
+    width = np.where(neighbors >= 0, counts[neighbors], 0).sum(axis=1) + counts[rows] if rows.max() < len(points) else 1
+    begins = np.concatenate([[0], np.cumsum(counts[rows % len(points)] * width)])
+    values, columns = np.empty(begins[-1]), np.empty(begins[-1], dtype=np.int32)
+    found = np.empty(len(rows), dtype=np.int32)
+    _native.local_contrasts(
+        rows, neighbors, first, points, profiles, np.empty((0, 0)) if jets is None else jets, noise, P,
+        np.abs(P).max(axis=0, initial=0.0), 1e-13, 1e3, begins, np.arange(len(noise), dtype=np.int32), values, columns,
+        found,
+    )  # fmt: skip
+    return np.split(values, begins[1:-1]), np.split(columns, begins[1:-1]), found
 
 
 def dense_contrast(K, P):
@@ -53,12 +66,34 @@ def test_contrasts_are_those_of_dense_algebra(rng, degree):
     noise = 0.1 * rng.random(60)
     rows, neighbors = np.arange(20, 60), nearest_earlier(points, 12)
     kernel = (lambda s: np.exp(-np.sqrt(s))) if degree < 0 else (lambda s: -np.sqrt(s))
-    found_contrasts, found = contrasts(points, rows, neighbors[rows], kernel, noise, P)
+    found_contrasts, columns, found = contrasts(points, rows, neighbors[rows], kernel, noise, P)
     assert found.all()
-    for row, contrast in zip(rows, found_contrasts, strict=True):
-        group = np.append(neighbors[row], row)
+    for row, contrast, group in zip(rows, found_contrasts, columns, strict=True):
+        np.testing.assert_array_equal(group, np.append(neighbors[row], row))
         K = kernel(cdist(points[group], points[group]) ** 2) + np.diag(noise[group])
         np.testing.assert_allclose(contrast, dense_contrast(K, P[group]), rtol=1e-7, atol=1e-7)
+
+
+def test_contrasts_of_values_and_gradients_are_those_of_dense_algebra(rng):
+    n, d = 30, 2
+    points, kernel = rng.random((n, d)), Polyharmonic(3).for_dimension(2)
+    first = np.concatenate([[0], np.cumsum(rng.integers(1, 4, n))])
+    place, total = np.repeat(np.arange(n), np.diff(first)), first[-1]
+    jets = rng.standard_normal((total, 1 + d))
+    functional = Functional(points, 0)[place] * jets[:, 0] + Functional.along(points[place], jets[:, 1:])
+    noise, K = 0.01 * rng.random(total), gram(kernel, [functional])
+    P = np.ascontiguousarray(design(Polynomials(2).fit(points), [functional]))
+    rows, neighbors = np.arange(12, n), nearest_earlier(points, 8)
+    values, columns, found = contrasts(points, rows, neighbors[rows], kernel.profile, noise, P, first, jets)
+    assert found.all()
+    for row, block, names in zip(rows, values, columns, strict=True):
+        own = first[row + 1] - first[row]
+        for j, contrast in enumerate(block.reshape(own, -1)):
+            last = len(contrast) - own + j + 1
+            group = names[:last]
+            dense = dense_contrast(K[np.ix_(group, group)] + np.diag(noise[group]), P[group])
+            assert names[last - 1] == first[row] + j and not contrast[last:].any()
+            np.testing.assert_allclose(contrast[:last], dense, atol=1e-6 * np.abs(dense).max())
 
 
 def test_points_that_their_neighbours_do_not_determine(rng):
@@ -66,7 +101,7 @@ def test_points_that_their_neighbours_do_not_determine(rng):
     points = np.vstack([line, [[0.5, 1.0]], [[0.25, 0.0]]])
     P = np.column_stack([np.ones(12), points])
     neighbors = nearest_earlier(points, 5)[10:]
-    out, found = contrasts(points, np.arange(10, 12), neighbors, lambda s: -np.sqrt(s), np.zeros(12), P)
+    out, _, found = contrasts(points, np.arange(10, 12), neighbors, lambda s: -np.sqrt(s), np.zeros(12), P)
     assert found.tolist() == [0, 1]  # a point off the line, a point on it
     assert not out[0].any()
     np.testing.assert_allclose(out[1] @ P[np.append(neighbors[1], 11)], 0.0, atol=1e-12)
@@ -74,10 +109,10 @@ def test_points_that_their_neighbours_do_not_determine(rng):
 
 def test_coincident_points_leave_finite_contrasts(rng):
     points = np.repeat(rng.random((8, 2)), 3, axis=0)
-    out, found = contrasts(
+    out, _, found = contrasts(
         points, np.arange(24), nearest_earlier(points, 10), lambda s: np.exp(-s), np.zeros(24), np.zeros((24, 0))
     )
-    assert found.all() and np.isfinite(out).all()
+    assert found.all() and np.isfinite(np.concatenate(out)).all()
 
 
 def test_few_neighbours_are_marked():
@@ -96,7 +131,7 @@ def test_same_bits_for_any_number_of_threads(rng):
         with limited_threads(number):
             neighbors = nearest_earlier(points, 20)
             results.append(contrasts(points, np.arange(3000), neighbors, lambda s: -np.sqrt(s), np.zeros(3000), P)[0])
-    np.testing.assert_array_equal(*results)
+    np.testing.assert_array_equal(*map(np.concatenate, results))
 
 
 @pytest.mark.parametrize(
@@ -114,7 +149,7 @@ def test_same_bits_for_any_number_of_threads(rng):
             lambda: contrasts(
                 np.zeros((3, 2)), np.array([5]), np.array([[0]], dtype=np.int32), np.sqrt, np.zeros(3), np.zeros((3, 0))
             ),
-            "points must lie between 0 and 2",
+            "lie between 0 and 2",
         ),
     ],
 )

@@ -47,12 +47,14 @@ def series(rng, lengths, channels):
 
 
 def warped(X, Y, window=EVERYTHING, share=-1.0, largest=False, parts=1):
-    """Squared distances; Y is None for a symmetric matrix."""
+    """Squared distances by the rules 0 (DTW) or 3 (Frechet); Y is None for a symmetric matrix."""
     other = X if Y is None else Y
     other_order = np.argsort(np.diff(other[1]), kind="stable")
     order = other_order if Y is None else np.arange(len(X[1]) - 1)
     out = np.full((len(order), len(other_order)), np.nan)
-    _native.warp(*X, order, *other, other_order, Y is None, parts, window, share, largest, out)
+    lists = [X[0], np.zeros(len(X[0])), X[1], order, other[0], np.zeros(len(other[0])), other[1], other_order]
+    rule = 3 if largest else 0
+    _native.elastic(rule, *lists, Y is None, parts, window, share, np.zeros(1), 1, -1, 0.0, 0.0, out)
     return out
 
 
@@ -88,10 +90,11 @@ def test_warping(channels, symmetric, largest, window, share, rng, everywhere):
 
 def test_bad_series(rng):
     values, starts = series(rng, [3, 4], 1)
-    good = {"values": values, "starts": starts, "order": np.arange(2)}
+    good = {"values": values, "marks": np.zeros(7), "starts": starts, "order": np.arange(2)}
     good |= {f"other_{name}": value for name, value in good.items()}
-    good |= {"symmetric": False, "parts": 1, "window": 5, "share": -1.0, "largest": False, "out": np.empty((2, 2))}
-    _native.warp(**good)
+    good |= {"symmetric": False, "parts": 1, "window": 5, "share": -1.0, "out": np.empty((2, 2))}
+    good |= {"rule": 0, "table": np.zeros(4), "stride": 1, "middle": -1, "first": 0.0, "second": 0.0}
+    _native.elastic(**good)
     for changes, message in (
         ({"values": np.ones((7, 2))}, "same number of channels"),
         ({"values": np.ones((7, 0)), "other_values": np.ones((7, 0))}, "at least one"),
@@ -105,15 +108,23 @@ def test_bad_series(rng):
         ({"window": -1}, "window must lie"),
         ({"share": 1.5}, "share must be at most 1"),
         ({"share": np.nan}, "share must be at most 1"),
+        ({"rule": 13}, "no such rule"),
+        ({"marks": np.zeros(6)}, "one mark for each sample"),
+        ({"rule": 1, "table": np.zeros(3)}, "table is too short"),
+        ({"rule": 1, "middle": 3}, "middle must be negative, or at least the longest length"),
+        ({"rule": 12}, "stride x stride"),
+        ({"rule": 12, "stride": 2}, "symbols must be 0 .. stride - 1"),
+        ({"rule": 11}, "a descriptor needs 1 .. channels numbers"),
+        ({"stride": 0}, "stride must be positive"),
     ):
         with pytest.raises(ValueError, match=message):
-            _native.warp(**good | changes)
+            _native.elastic(**good | changes)
     for changes in ({"values": values.astype(np.float32)}, {"order": np.arange(2.0)}, {"out": np.empty((4, 2))[::2]}):
         with pytest.raises(TypeError, match="incompatible function arguments"):
-            _native.warp(**good | changes)
+            _native.elastic(**good | changes)
     with pytest.raises(ValueError, match="compared with itself"):
         longer = {"other_starts": np.arange(4), "other_order": np.arange(3), "out": np.empty((2, 3))}
-        _native.warp(**good | longer | {"symmetric": True})
+        _native.elastic(**good | longer | {"symmetric": True})
 
 
 def test_ctrl_c_among_long_series():

@@ -124,6 +124,12 @@ def test_an_iteration_that_does_not_get_there_says_so(rng):
     assert not found.converged and 1e-6 < found.residual <= 1.0 and found.n_iter <= 20
 
 
+def test_values_in_the_null_space_take_no_steps(rng):
+    X = rng.random((N, 2))
+    found = problem(ThinPlate(), X)[0].solve(1.0 + X @ rng.random((2, 1)), 0.0, tol=1e-6, max_iter=20)
+    assert found.converged and found.n_iter == 0 and not found.dual.any()
+
+
 def test_the_order_is_a_permutation_and_starts_coarse(rng):
     for X in (rng.random((500, 3)), np.zeros((5, 2)), np.repeat(rng.random((4, 1)), 3, axis=0)):
         assert sorted(coarse_to_fine(X)) == list(range(len(X)))

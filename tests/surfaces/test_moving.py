@@ -5,6 +5,7 @@ import pytest
 
 from seminorm.clouds import PointCloud, frames
 from seminorm.clouds.frames import has_frames, with_frame_normals
+from seminorm.clouds.sheets import signs_of_sheets
 from seminorm.shapes.carried import FrameAttachments
 from seminorm.surfaces import MovingSurface, reconstruct_moving
 
@@ -155,3 +156,94 @@ def test_what_is_refused(moving):
 
 def test_what_counts_as_frames():
     assert has_frames(np.repeat([0, 1], 50)) and not has_frames(np.repeat([0, 1], 49))
+
+
+@pytest.mark.parametrize("time", [0.0, 0.4, 1.0, 2.7, 3.0])
+def test_derivatives_of_carried_frames_are_those_of_their_values(moving, time):
+    X = np.column_stack([1.05 * ball(20, seed=9) + [0.2 * time, 0, 0], np.full(20, time)])
+    values, gradients = moving.field.jet(X)
+    np.testing.assert_allclose(values, moving.field(X), atol=1e-6)
+    for axis in range(4):
+        step = 1e-3 * np.eye(4)[axis]
+        low, high = (X, X + step) if time == 0.0 else (X - step, X) if time == 3.0 else (X - step, X + step)
+        if axis < 3:
+            low, high = X - step, X + step
+        width = (high - low)[0, axis]
+        np.testing.assert_allclose(
+            (moving.field(high) - moving.field(low)) / width, gradients[:, axis], atol=0.02 if axis == 3 else 5e-3
+        )
+
+
+def test_a_thin_part_that_moves_by_more_than_its_thickness_stays_whole():
+    """A rod 0.2 thick that moves by 0.5: the mean of two functions has none, or two, in between."""
+    rng = np.random.default_rng(2)
+    normals = np.repeat(ball(800, seed=4)[:, :2], 1, axis=0)
+    normals = np.column_stack([normals / np.linalg.norm(normals, axis=1, keepdims=True), np.zeros(800)])
+    side = 0.1 * normals + np.column_stack([np.zeros((800, 2)), rng.uniform(-0.8, 0.8, 800)])
+    caps = ball(300, seed=5)
+    ends = 0.1 * caps + np.where(caps[:, 2:] > 0, 0.8, -0.8) * [0, 0, 1]
+    points, directions = np.concatenate([side, ends]), np.concatenate([normals, caps])
+    given = {"depth": 5, "smoothness": 0.01, "tolerance": 0.02}
+    moving = reconstruct_moving([points, points + [0.5, 0, 0]], [directions, directions], [0.0, 1.0], **given)
+    mesh = moving.at(0.5).mesh(0.025)
+    volume = np.pi * 0.01 * 1.6 + 4 / 3 * np.pi * 1e-3
+    assert mesh.is_watertight and mesh.components()[1] == 1 and mesh.volume == pytest.approx(volume, rel=0.1)
+    np.testing.assert_allclose(mesh.vertices.mean(axis=0)[:2], [0.25, 0.0], atol=0.02)
+
+
+def test_signs_of_sheets_apart_agree_from_frame_to_frame():
+    """Two sheets; some frames have the signs of the second one wrong, and all say that they know the outside."""
+    clouds = []
+    for time in range(5):
+        lower, upper = sheet(time), sheet(time + 9) + [0, 0, 3]
+        points = np.concatenate([lower, upper])
+        found = frames.estimate_normals(PointCloud(points), sensor=[0, 0, 50])
+        found.normals[300:] *= -1.0 if time in (1, 4) else 1.0
+        clouds.append(found)
+    for cloud, signs in zip(clouds, signs_of_sheets(clouds), strict=True):
+        assert ((signs[:, None] * cloud.normals)[:, 2] > 0).all()
+
+
+def test_methods_and_what_they_refuse():
+    u, times = ball(), np.repeat([0.0, 1.0], 125)
+    lengths = {**LENGTHS, "order": 3}
+    assert reconstruct_moving(u, u, times, **lengths).details["method"] == "frames"
+    together = reconstruct_moving(u, u, times, time_scale=1.0, **lengths)
+    assert together.details["method"] == "spacetime" and together.details["time_scale"] == 1.0
+    assert reconstruct_moving(u, u, np.linspace(0, 1, 250), **lengths).details["method"] == "spacetime"
+    uneven = np.repeat([0.0, 1.0], [245, 5])
+    for arguments, options, message in (
+        ((u, u, times), {"method": "flow"}, "method must be one of"),
+        ((u, u, times), {"method": "frames", "time_scale": 1.0}, 'time_scale is for method="spacetime"'),
+        ((u, u, np.linspace(0, 1, 250)), {"method": "frames"}, "250 points have 250 times"),
+        ((u, u, uneven), {}, "time 1 has 5 valid points with normals, and each frame needs at least 10"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            reconstruct_moving(*arguments, **options)
+
+
+def test_frames_that_show_different_things_are_said():
+    rng = np.random.default_rng(0)
+    u = ball(400)
+    scattered = np.concatenate([u * rng.uniform(0.2, 3.0, (400, 1))])
+    with pytest.warns(UserWarning, match="between the times 0 and 1 points that took no part"):
+        reconstruct_moving([u, scattered], [u, rng.permutation(u)], [0, 1], **LENGTHS)
+
+
+def test_frames_that_do_not_fit_together_are_said():
+    clouds, lengths = drifting()[:3], {**LENGTHS, "order": 2}
+    bare = PointCloud(clouds[1].points, clouds[1].normals, attributes={"label": np.zeros(250, dtype=int)})
+    with pytest.warns(UserWarning, match="frame 1 has no 'colors', and other frames have"):
+        assert reconstruct_moving([clouds[0], bare], times=[0, 1], **lengths).attached == ("label",)
+    with pytest.warns(UserWarning, match="2 frames have the time 1: their points are taken as one frame"):
+        assert len(reconstruct_moving(clouds, times=[0, 1, 1], **lengths).field.moments) == 2
+    with pytest.raises(ValueError, match="frame 1 has no points: leave it out, and its time 1"):
+        reconstruct_moving([clouds[0], PointCloud(np.empty((0, 3)), np.empty((0, 3))), clouds[2]], times=[0, 1, 2])
+
+
+def test_frames_in_any_order_give_the_same():
+    clouds = drifting()
+    straight = reconstruct_moving(clouds[:3], times=[0, 1, 2], **LENGTHS)
+    mixed = reconstruct_moving([clouds[k] for k in (2, 0, 1)], times=[2, 0, 1], **LENGTHS)
+    X = ball(20) * 1.1
+    np.testing.assert_array_equal(straight.at(0.7)(X), mixed.at(0.7)(X))

@@ -205,3 +205,30 @@ def test_noisy_points_in_any_order_give_the_same_curve():
     order = np.random.default_rng(3).permutation(500)
     areas = [reconstruct(some).contours().area for some in (points, points[order], 1000 * points + 5)]
     assert areas[1] == pytest.approx(areas[0], rel=5e-3) and areas[2] / 1e6 == pytest.approx(areas[0], rel=5e-3)
+
+
+@pytest.mark.parametrize("n", [20, 30, 50])
+@pytest.mark.parametrize(
+    ("curve", "area", "close"), [(circle, np.pi, 5e-3), (ellipse, 0.4 * np.pi, 2e-2), (star, measured(star)[1], 5e-2)]
+)
+def test_few_points_without_normals(curve, area, close, n):
+    lines = reconstruct(sampled(curve, n)[0]).contours()
+    assert lines.is_closed and len(lines) == 1 and lines.area == pytest.approx(area, rel=close)
+
+
+def test_a_long_ellipse_keeps_its_tips():
+    """33 times as long as wide."""
+    points, _ = sampled(lambda angle: circle(angle) * [1, 0.03], 500)
+    surface = reconstruct(points)
+    lines = surface.contours()
+    assert surface.details["outliers"] == [] and lines.is_closed and len(lines) == 1
+    assert lines.area == pytest.approx(0.03 * np.pi, rel=1e-2)
+    assert np.ptp(lines.points[:, 0]) == pytest.approx(2.0, rel=1e-2)
+
+
+def test_a_figure_eight_becomes_its_two_lobes():
+    """Where a curve crosses itself no function has it as zero set with a gradient: the lobes are, together."""
+    points, _ = sampled(lambda angle: np.column_stack([np.sin(angle), np.sin(angle) * np.cos(angle)]), 200)
+    lines = reconstruct(points).contours()
+    assert lines.is_closed and lines.area == pytest.approx(4 / 3, rel=0.01)
+    assert lines.inside([[0.7, 0.0], [-0.7, 0.0], [0.0, 0.3], [0.0, -0.3]]).tolist() == [True, True, False, False]

@@ -10,9 +10,9 @@ from scipy.stats import special_ortho_group
 from seminorm._base.threads import limited_threads
 from seminorm.clouds import as_cloud
 from seminorm.clouds.frames import time_scale_of_motion
+from seminorm.clouds.sampling import OrientedPoints
 from seminorm.shapes import Sphere, Torus
 from seminorm.surfaces import MovingSurface, Surface, reconstruct, reconstruct_moving
-from seminorm.surfaces.sampling import OrientedPoints
 
 
 def sphere(n, seed=0):

@@ -10,20 +10,21 @@ import pytest
 from helpers import case_id
 from scipy.linalg import lstsq
 from scipy.stats import special_ortho_group
+from sklearn.exceptions import ConvergenceWarning
 
 import seminorm._base.memory
 from seminorm import Field, Smoother
 from seminorm._base.memory import NotEnoughMemoryError
 from seminorm.bases import GridBox
+from seminorm.clouds.sampling import OrientedPoints
 from seminorm.fields.deepening import occupied_cells
 from seminorm.fields.pointwise import PointEquations
 from seminorm.fields.system import collapse
 from seminorm.fields.tree import Tree
 from seminorm.functions import Expansion, Functional, design
 from seminorm.kernels import Gaussian, Laplacian, Matern, Multiquadric, Polyharmonic, ThinPlate, Wendland
-from seminorm.surfaces import Surface, fit_exact, reconstruct
+from seminorm.surfaces import Surface, exact, fit_exact, reconstruct
 from seminorm.surfaces.fitting import Model, fit_surface
-from seminorm.surfaces.sampling import OrientedPoints
 
 KERNELS = [Polyharmonic(3), Gaussian(0.7), Multiquadric(0.5), Matern(2.5), Wendland(2, 1.5), Wendland(4, 2.0)]
 
@@ -490,6 +491,48 @@ def test_few_points(n):
         f = exact_function(points, points, smoothness=0.1, tolerance=0.1)
     np.testing.assert_allclose(f(points), 0.0, atol=1e-12)
     np.testing.assert_allclose(f.gradient(points), points, atol=1e-12)
+
+
+# -- by iteration -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=case_id)
+@pytest.mark.parametrize("d", [2, 3])
+def test_iteration_and_factorisation_agree(kernel, d):
+    points, normals = bumpy(250, d)
+    options = {"kernel": kernel, "alpha": 1e-4, "tolerance": 0.05}
+    dense, fast = (fit_exact(points, normals, solver=s, tol=1e-8, **options) for s in ("dense", "fast"))
+    assert fast.details["solver"] == "fast" and 0 < fast.details["residual"] <= 1e-8
+    places = bumpy(100, d, seed=1)[0] * 1.05
+    np.testing.assert_allclose(fast(places), dense(places), atol=1e-6)
+    np.testing.assert_allclose(fast.field.seminorm(), dense.field.seminorm(), rtol=1e-5)
+
+
+def test_iteration_chooses_what_is_likely():
+    points, normals = torus(150)
+    dense, fast = (
+        fit_exact(points, normals, kernel=Matern(2.5, 1.0), tolerance=0.05, solver=s) for s in ("dense", "fast")
+    )
+    assert abs(np.log(fast.details["alpha"] / dense.details["alpha"])) < np.log(1.5)
+    assert np.abs(fast(points * 1.05) - dense(points * 1.05)).max() < 2e-3
+
+
+def test_iteration_is_the_choice_for_many_points(monkeypatch):
+    points, normals = sphere(100)
+    monkeypatch.setattr(exact, "MOST_DENSE", 300)
+    options = {"tolerance": 0.1, "areas": np.full(100, 0.1)}
+    assert fit_exact(points, normals, smoothness=0.1, **options).details["solver"] == "fast"
+    bumps = Gaussian(1.0) + Gaussian(2.0).axis_scale([1.0, 2.0, 3.0])
+    assert fit_exact(points, normals, kernel=bumps, alpha=0.1, **options).details["solver"] == "dense"
+    with pytest.warns(ConvergenceWarning, match="in 1 steps"):
+        fit_exact(*bumpy(100), smoothness=0.1, max_iter=1, **options)
+    for change, message in [
+        ({"solver": "fmm"}, "solver must be one of"),
+        ({"solver": "fast", "kernel": bumps, "smoothness": "auto", "alpha": 0.1}, "function of distances"),
+        ({"tol": 0.0}, "tol must lie between 0 and 1"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            fit_exact(points, normals, **({"smoothness": 0.1} | options | change))
 
 
 # -- what is chosen --------------------------------------------------------------------------------------------------

@@ -81,6 +81,19 @@ def near_groups(X: np.ndarray, share: float = _NEAR, rounding: float = np.inf) -
     return _places(inverse)
 
 
+def same_place(X: np.ndarray) -> np.ndarray | None:
+    """The place (n,) of each row, -1 for a place of its own: rows that are equal share one. None if none are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from seminorm._base.spacing import same_place
+    >>> same_place(np.array([[0.0], [1.0], [0.0]]))
+    array([ 0, -1,  0])
+    """
+    return _places(equal_rows(X)[1])
+
+
 def repetitions(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     """Rows that are repeated, up to a millionth of the extent of each column, with the same y: the first row of each
     group, in order, and the group of every row; None if there are (nearly) none.

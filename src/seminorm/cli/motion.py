@@ -41,7 +41,7 @@ def add_arguments(parser: Parser) -> None:
     add("--times", metavar="T,...", help=times_help)
     add("--at", type=numbers, metavar="T,...", help="times of the meshes (default: those of the frames)")
     add("--steps", type=count, metavar="N", help="instead: N times, evenly from the first frame to the last")
-    scale_help = "length that a unit of time counts as (default: three times the motion in it)"
+    scale_help = "one function of space and time, a unit of time counting as length R (default: one per frame)"
     add("--time-scale", type=length, metavar="R", help=scale_help)
 
 
@@ -118,7 +118,7 @@ def _reconstruct(job: argparse.Namespace, times: list[float] | None) -> dict:
     clock, names = Stopwatch(), naming(job.inputs)
     with clock.stage("import"):
         from .._base.threads import thread_count
-        from ..surfaces.reconstruction import reconstruct_moving
+        from ..surfaces.moving_reconstruction import reconstruct_moving
     verbose = not job.quiet and sys.stderr.isatty()
     with threads(job.threads):
         used: dict[str, Any] = {"threads": thread_count()}
@@ -252,7 +252,8 @@ def _collect(job: argparse.Namespace, moving, written: list[dict], dropped: dict
         "times": [float(moving.times.min()), float(moving.times.max())],
         "points": len(moving.points),
         "dropped": dropped,
-        **{name: details[name] for name in ("normals", "order", "depth", "smoothness", "tolerance", "time_scale")},
+        **{name: details[name] for name in ("normals", "method", "order", "depth", "smoothness", "tolerance")},
+        "time_scale": details["time_scale"],
         "resolution": moving.at(float(moving.times.min())).resolution,
         "coefficients": moving.field.n_coef,
         "meshes": written,
@@ -292,7 +293,7 @@ def _in_table(stats: dict) -> str:
     rows += [(f"mesh at time {one['time']:g}", _of_mesh(one)) for one in stats["meshes"]]
     rows += [("peak memory", as_size(stats["peak_memory"]))]
     rows.append(("memory of the fit per frame", as_size(round(stats["fit_memory"] / stats["frames"]))))
-    for name in ("frames", "points", "normals", "order", "depth", "smoothness", "tolerance", "time_scale"):
+    for name in ("frames", "points", "normals", "method", "order", "depth", "smoothness", "tolerance", "time_scale"):
         rows.append((name.replace("_", " "), as_word(stats[name])))
     rows += [(name, as_word(stats[name])) for name in ("resolution", "coefficients", "threads")]
     rows += [(f"dropped, {reason}", str(number)) for reason, number in stats["dropped"].items() if number]

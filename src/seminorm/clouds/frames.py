@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from collections.abc import Iterable
 
 import numpy as np
 from scipy.spatial import cKDTree
 from tqdm import tqdm
 
-from .._base.threads import thread_count
 from .._base.warnings import warn_user
 from .cloud import PointCloud, as_cloud, as_sensor
-from .normals.estimation import estimate_normals
+from .normals.estimation import OrientedCloud, estimate_normals
 from .scans import SCAN, are_scans, each_of, joined
+from .sheets import signs_of_sheets
 
 _MOTIONS = 3.0  # between two frames, that the time between them counts as
 FRAME_POINTS = 50  # on average, from which on points of one time are a frame
 GROUP_POINTS = 500  # in a group of points that were measured one by one
 _FEWEST = 10  # points of a frame whose normals are estimated
 _LOOKS = 2000  # points of a frame that are compared with the next one
-_ALIKE = 0.2  # mean cosine of normals with those of the next frame, from which on the frames tell each other's signs
 _HALF = 0.5  # of the points must know their outside
 
 
@@ -43,10 +42,27 @@ def gathered_frames(points, normals, times) -> tuple[PointCloud, np.ndarray]:
             f"frame {bare[0]} has no normals, and other frames have: estimate them first with "
             "seminorm.clouds.estimate_normals, or leave out those of all frames."
         )
+    _check_contents(clouds, moments)
     whole = joined(clouds)
     attributes = {name: values for name, values in whole.attributes.items() if name != SCAN}
     cloud = PointCloud(whole.points, whole.normals, whole.colors, attributes, whole.sensor)
     return cloud, np.repeat(moments, [len(cloud) for cloud in clouds])
+
+
+def _check_contents(clouds: list[PointCloud], moments: np.ndarray) -> None:
+    """Refuse frames without points; say which attributes are lost, and which frames become one."""
+    empty = [number for number, cloud in enumerate(clouds) if not len(cloud)]
+    if empty:
+        raise ValueError(f"frame {empty[0]} has no points: leave it out, and its time {moments[empty[0]]:.6g}.")
+    carried = [{*cloud.attributes, *(["colors"] if cloud.colors is not None else [])} - {SCAN} for cloud in clouds]
+    for name in sorted(set().union(*carried)):
+        lacking = [number for number, names in enumerate(carried) if name not in names]
+        if lacking:
+            warn_user(f"frame {lacking[0]} has no {name!r}, and other frames have: the surface does not carry it.")
+    values, counts = np.unique(moments, return_counts=True)
+    if len(values) > 1 and (counts > 1).any():
+        same = int(np.argmax(counts))
+        warn_user(f"{counts[same]} frames have the time {values[same]:.6g}: their points are taken as one frame.")
 
 
 def _times(times, n: int, what: str) -> np.ndarray:
@@ -104,8 +120,8 @@ def time_scale_of_motion(points: np.ndarray, normals: np.ndarray, times: np.ndar
 def with_frame_normals(cloud: PointCloud, times: np.ndarray, sensor=None, verbose: bool = False):
     """The cloud with normals estimated for the points of each time, and where they come from.
 
-    Each frame finds its own signs. Frames whose normals agree, or disagree, with those of the next one are then turned
-    to agree; most of the points that know their outside decide about all of them.
+    Each frame finds its own signs. Its sheets, parts that do not touch, are then turned to agree with those of the
+    frames around (:func:`~seminorm.clouds.sheets.signs_of_sheets`).
     """
     if not has_frames(times):
         raise ValueError(
@@ -121,14 +137,15 @@ def with_frame_normals(cloud: PointCloud, times: np.ndarray, sensor=None, verbos
                 f"normals are estimated for the points of each time, from at least {_FEWEST}, and time "
                 f"{times[rows[0]]:.6g} has {n}: leave it out, or give normals."
             )
-    found = []
-    for rows in tqdm(frames, desc="estimating normals", unit="frame", disable=not verbose, leave=False):
-        places = None if sensor is None or not np.isfinite(sensor[rows]).all(axis=1).any() else sensor[rows]
-        found.append(estimate_normals(PointCloud(cloud.points[rows]), sensor=places))
+    clouds = [
+        PointCloud(cloud.points[rows], sensor=None if sensor is None or not _is_known(sensor[rows]) else sensor[rows])
+        for rows in frames
+    ]
+    found = _alike([estimate_normals(one) for one in _shown(clouds, verbose)], verbose)
     normals = np.empty_like(cloud.points)
-    for rows, frame, sign in zip(frames, found, _frame_signs(found), strict=True):
+    for rows, frame, sign in zip(frames, found, signs_of_sheets(found), strict=True):
         assert frame.normals is not None
-        normals[rows] = sign * frame.normals
+        normals[rows] = sign[:, None] * frame.normals
     sizes = np.array([len(frame) for frame in found])
     known = np.array([frame.oriented != "consistent" for frame in found])
     decided = bool(sizes[known].sum() >= _HALF * sizes.sum())
@@ -145,27 +162,22 @@ def with_frame_normals(cloud: PointCloud, times: np.ndarray, sensor=None, verbos
     return PointCloud(cloud.points, normals, cloud.colors, cloud.attributes, cloud.sensor), origin
 
 
-def _frame_signs(frames: list) -> np.ndarray:
-    """For each frame whether to keep its normals, 1, or to turn them, -1."""
-    links = [_agreement(here, later) for here, later in pairwise(frames)]
-    starts = [0, *(k + 1 for k, link in enumerate(links) if abs(link) < _ALIKE), len(frames)]
-    signs = np.ones(len(frames))
-    for first, last in pairwise(starts):
-        for k in range(first + 1, last):
-            signs[k] = signs[k - 1] * np.sign(links[k - 1])
-        votes = [len(frame) * (frame.oriented != "consistent") for frame in frames[first:last]]
-        chosen = signs[first:last]
-        if np.dot(votes, chosen) < 0 or (not any(votes) and chosen.sum() < 0):
-            signs[first:last] *= -1.0
-    return signs
+def _is_known(sensor: np.ndarray) -> bool:
+    return bool(np.isfinite(sensor).all(axis=1).any())
 
 
-def _agreement(here, later) -> float:
-    """Mean cosine of the normals of a frame to those of the nearest points of the next one."""
-    valid = np.flatnonzero(np.isfinite(here.points).all(axis=1))
-    others = np.flatnonzero(np.isfinite(later.points).all(axis=1))
-    chosen = some_of(valid)
-    near = others[cKDTree(later.points[others]).query(here.points[chosen], workers=thread_count())[1]]
-    weight = here.confidence[chosen] * later.confidence[near]
-    cosine = (here.normals[chosen] * later.normals[near]).sum(axis=1)
-    return float((weight * cosine).sum() / max(weight.sum(), 1e-300))
+def _shown(items: list, verbose: bool) -> Iterable:
+    return tqdm(items, desc="estimating normals", unit="frame", disable=not verbose, leave=False)
+
+
+def _alike(found: list[OrientedCloud], verbose: bool) -> list[OrientedCloud]:
+    """Normals from no more neighbours than one in four frames needs: frames have the same noise, and normals from too
+    many agree with surfaces that are too smooth, whatever the points say."""
+    local = [k for k, frame in enumerate(found) if frame.details["method"] != "variational"]
+    if not local:
+        return found
+    usual = int(np.quantile([found[k].n_neighbors for k in local], 0.25, method="lower"))
+    again = [k for k in local if found[k].n_neighbors > usual]
+    for k in _shown(again, verbose):
+        found[k] = estimate_normals(PointCloud(found[k].points, sensor=found[k].sensor), n_neighbors=usual)
+    return found

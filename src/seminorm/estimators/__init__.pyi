@@ -4,11 +4,17 @@ from .implicit_svm import ImplicitSVM as ImplicitSVM
 from .kernel_neighbors import KernelNeighbors as KernelNeighbors
 from .kernel_pca import KernelPCA as KernelPCA
 from .kernel_perceptron import KernelPerceptron as KernelPerceptron
+from .learned_metric import LearnedMetric as LearnedMetric
 from .registry import all_estimators as all_estimators
+from .series import SeriesClassifier as SeriesClassifier
+from .series import SeriesRegressor as SeriesRegressor
 from .slab import SlabMachine as SlabMachine
 from .smoother import Smoother as Smoother
 from .spectrum_matching import SpectrumMatch as SpectrumMatch
 from .spectrum_matching import match_spectrum as match_spectrum
 from .svc import SVC as SVC
 from .svr import SVR as SVR
+from .tables import TableClassifier as TableClassifier
+from .tables import TableExplanation as TableExplanation
+from .tables import TableRegressor as TableRegressor
 from .virtual_svc import VirtualSVC as VirtualSVC

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..functions import design, gram
 from ..kernels import Kernel
-from ..nullspace import NullSpace, SoftTwin
+from ..nullspace import NullSpace
 from ..solvers.margin.indefinite import is_definite
 from ..solvers.margin.machines import FreeMachine
 from ..solvers.ridge.selection import Solution, output_units
@@ -88,21 +87,3 @@ def advice(dimension: int) -> str:
     """What to do where there is no room for a dense fit."""
     field = ", or use seminorm.FieldSmoother, which takes millions of points in one to four dimensions."
     return f"fit a subset{field if dimension <= 4 else '.'}"
-
-
-def possible_attempts(attempt: Callable[[Kernel], Attempt], kernels: list[Kernel]) -> list[Attempt]:
-    """The attempts that do not fail."""
-    found = []
-    for kernel in kernels:
-        try:
-            found.append(attempt(kernel))
-        except (ValueError, np.linalg.LinAlgError):
-            continue
-    return found
-
-
-def kernel_on_all(kernel: Kernel, X: np.ndarray) -> Kernel:
-    """The kernel that was chosen on some points, for all of them."""
-    return (
-        SoftTwin(kernel.kernel, X, kernel.factor).for_dimension(X.shape[1]) if isinstance(kernel, SoftTwin) else kernel
-    )

@@ -18,7 +18,18 @@ from ..nullspace import NullSpace, Polynomials
 from ..solvers.margin.machines import ProjectedKernel
 from .samples import distinct_samples, weighted_rows
 from .saving import SavedEstimator
-from .settling import METRICS, has_open_scale, named_kernel, standardized, typical_distance, warn_of_units, with_scale
+from .settling import (
+    check_metric,
+    has_open_scale,
+    in_metric,
+    is_learned,
+    learn_metric,
+    named_kernel,
+    standardized,
+    typical_distance,
+    warn_of_units,
+    with_scale,
+)  # fmt: skip
 
 PRECOMPUTED = "precomputed"
 _ASYMMETRY = 1e-8
@@ -70,7 +81,7 @@ class FunctionRegressor(SavedEstimator, RegressorMixin, BaseEstimator, ABC):
         if not return_std:
             return mean
         std = self._std(X)
-        return mean, np.hypot(std, self._noise_std) if noisy else std
+        return mean, np.hypot(std, self._noise(mean)) if noisy else std
 
     def predict_quantile(self, X: Any, q: ArrayLike, *, observation: bool = True) -> np.ndarray:
         """Quantiles of a normal prediction at X, of a new observation of weight 1 or of f.
@@ -98,6 +109,10 @@ class FunctionRegressor(SavedEstimator, RegressorMixin, BaseEstimator, ABC):
     def _noise_std(self) -> Any:
         """Of an observation of weight 1."""
         return np.sqrt(self.noise_variance_)
+
+    def _noise(self, mean: np.ndarray) -> Any:
+        """Deviation of an observation of weight 1 about its mean."""
+        return self._noise_std
 
     def predict_gradient(self, X: Any) -> np.ndarray:
         """Gradients at X: (n, d), or (n, k, d) for k outputs."""
@@ -183,8 +198,7 @@ class KernelMachine(SavedEstimator, BaseEstimator):
     def _settle(self, samples: Samples) -> None:
         """Settle the kernel and its metric: ``kernel_``, None for a given matrix."""
         metric = getattr(self, "metric", None)
-        if not (metric is None or (isinstance(metric, str) and metric in METRICS)):
-            raise ValueError(f"metric must be one of {', '.join(map(repr, METRICS))}, got {metric!r}.")
+        check_metric(metric)
         if self._is_given():
             if metric is not None:
                 raise ValueError(f"metric={metric!r} needs points: leave it out for kernel={self.kernel!r}.")
@@ -195,6 +209,12 @@ class KernelMachine(SavedEstimator, BaseEstimator):
         if metric is None:
             warn_of_units(self.kernel, samples.X)
             return
+        if is_learned(metric):
+            self._refuse_unlabelled(metric)
+            self.metric_ = learn_metric(metric, samples.X, samples.labels, samples.weights)
+            kernel = in_metric(self._default_or_given(), self.metric_)
+            self.kernel_ = self._with_scale(kernel, samples.X)
+            return
         kernels = [*([self.kernel_] if metric == "auto" else []), self._standardized(samples)]
         self.kernel_ = kernels[0] if len(kernels) == 1 else min(kernels, key=lambda k: self._loss_of(k, samples))
 
@@ -202,6 +222,11 @@ class KernelMachine(SavedEstimator, BaseEstimator):
         """The kernel of columns in units of their standard deviations."""
         kernel = standardized(self._default_or_given(), samples.X, samples.weights)
         return self._with_scale(kernel, samples.X)
+
+    def _refuse_unlabelled(self, metric: Any) -> None:
+        """Machines without labels cannot learn a metric."""
+        if not hasattr(self, "classes_"):
+            raise ValueError(f"metric={metric!r} learns by labels, and there are none: use 'standardize', or None.")
 
     def _loss_of(self, kernel: Kernel, samples: Samples) -> float:
         """How badly a kernel suits the samples, for metric="auto"; machines with labels can tell."""

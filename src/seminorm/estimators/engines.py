@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tqdm import tqdm
 
+from ..functions.large_system import MOST_DENSE, obstacle
 from ..kernels import VectorKernel
 from ..nullspace import SoftTwin
 from .attempts import Attempt
 from .energies import field_energy, fit_field
-from .large_fits import MOST_DENSE, LargeSettings, fit_large, obstacle, suits_fast
+from .large_fits import LargeSettings, fit_large, suits_fast
 from .observations import FunctionalData
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def chosen_solver(smoother: Smoother, attempt: Attempt, asked: str, alpha: Any, 
         return "dense"
     d, kernel = attempt.observed.points.shape[1], attempt.kernel
     plain = attempt.training is None and not isinstance(kernel, SoftTwin)
-    hindrance = obstacle(kernel, d, values_only, plain)
+    hindrance = obstacle(kernel, attempt.observed.functionals, plain)
     if isinstance(kernel, VectorKernel):
         hindrance = f"{kernel!r} is no kernel of a single value"
     if smoother.criterion == "loo" and (alpha is None or np.ndim(alpha)):

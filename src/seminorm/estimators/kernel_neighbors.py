@@ -48,9 +48,10 @@ class KernelNeighbors(ClassifierMixin, KernelMachine):
         How many neighbours vote; with sample weights, the nearest of this total weight.
     weights : {"uniform", "distance"}
         Equal votes, or votes of weight 1 / distance. Training points at distance zero then outvote all others.
-    metric : {None, "auto", "standardize"}
-        Units of the columns of X: as they are, their standard deviations, or whichever classifies more of the training
-        points correctly when these are left out.
+    metric : None, "standardize", "auto", "diagonal", "full" or LearnedMetric
+        Units of the columns of X: as they are, their standard deviations, or ("auto") whichever classifies more of the
+        training points correctly when these are left out. "diagonal", "full" and objects are learned metrics, as in
+        :class:`SVC`.
 
     Attributes
     ----------
@@ -79,7 +80,7 @@ class KernelNeighbors(ClassifierMixin, KernelMachine):
         kernel: Kernel | Distance | str | None = None,
         n_neighbors: int = 1,
         weights: str = "uniform",
-        metric: str | None = None,
+        metric: object = None,
     ):
         self.kernel, self.n_neighbors, self.weights, self.metric = kernel, n_neighbors, weights, metric
 

@@ -7,43 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from .._base import blas
-from .._base.memory import require_memory
-from .._base.warnings import warn_user
-from ..functions.summation import FastSum
+from ..functions.large_system import LargeSystem, large_system, warn_unless_converged
 from ..kernels import Kernel
-from ..kernels.radial_parts import radial_part
-from ..solvers.ridge.iterative import IterativeSystem, neighbors_in
 from ..solvers.ridge.selection import Solution
 from ..solvers.ridge.stochastic import PROBES, StochasticCriteria
 from .observations import FunctionalData
 
 SOLVERS = ("auto", "dense", "fast", "field")
-MOST_DENSE = 8000  # observations up to which "auto" is dense
 _MOST_FAST = 20_000, 1_000_000  # up to which it is fast beside a field, if alpha is chosen, and if it is given
-_DIMENSIONS = 3
-_ROUGH = 1e-5  # error of the products in the steps
-_DROWNED = 1e-10  # variances, in units of the kernel times the root of n, that products with such errors cannot tell
-_SHARE = 0.5  # error of a product in terms of the residual that is asked for
-_LEAST_TOLERANCE = 1e-13
 _FEW_PROBES = 4  # for the degrees of freedom at a given alpha
-_POINT_BYTES = 2000  # of the sums, for each point
-
-
-def obstacle(kernel: Kernel, dimension: int, values_only: bool, plain_space: bool) -> str | None:
-    """Why there is no fast solver, or None."""
-    if not values_only:
-        return "it takes values only, not gradients or other functionals"
-    if dimension > _DIMENSIONS:
-        return f"it works in 1 to {_DIMENSIONS} dimensions, and X has {dimension} columns"
-    if not plain_space:
-        return "the null space must not be 'soft', nor learn from the data"
-    part = radial_part(kernel, dimension)
-    if kernel.is_indefinite or part is None or part.matrix.shape[1] > _DIMENSIONS:
-        return f"the kernel must be a function of distances, and {kernel!r} is not"
-    return None
 
 
 def suits_fast(n: int, alpha: Any) -> bool:
@@ -55,11 +29,12 @@ def suits_fast(n: int, alpha: Any) -> bool:
 class LargeFit:
     """A fit by the fast solver."""
 
-    system: IterativeSystem
+    system: LargeSystem
     solution: Solution
     dual: np.ndarray  #: (n, k)
     null: np.ndarray  #: (r, k)
     n_iter: int  #: steps of the last solution
+    residual: float
 
 
 @dataclass(frozen=True)
@@ -70,31 +45,6 @@ class LargeSettings:
     tol: float
     max_iter: int
     verbose: bool
-
-
-def large_system(
-    kernel: Kernel, observed: FunctionalData, P: np.ndarray, tol: float, interpolates: bool
-) -> IterativeSystem:
-    """The equations of values, with products by near and far field."""
-    points = observed.functionals[0].points
-    n, d = points.shape
-    is_rough = kernel.differentiability <= 1  # smooth kernels enlarge errors of high frequency
-    n_neighbors = neighbors_in(d, easy=interpolates and is_rough)
-    needed = n * (20 * (n_neighbors + 1) + _POINT_BYTES)
-    require_memory(needed, f"a fast fit of {n} observations", "fit a subset, or use seminorm.FieldSmoother.")
-    tolerance = max(_SHARE * tol, _LEAST_TOLERANCE)
-    part = radial_part(kernel, d)
-    assert part is not None
-    return IterativeSystem(
-        FastSum(kernel, points, tolerance=tolerance),
-        lambda squares: part.profile(squares, 0),
-        points @ part.matrix,
-        P,
-        observed.weights,
-        n_neighbors,
-        accuracy=_DROWNED,
-        rough=FastSum(kernel, points, tolerance=_ROUGH) if is_rough and d > 1 and tolerance < _ROUGH else None,
-    )
 
 
 def fit_large(
@@ -111,14 +61,16 @@ def fit_large(
     with blas.one_thread(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="tolerance=")  # of a product: the residual says what matters
         choosing = alpha is None or bool(np.ndim(alpha))
-        system = large_system(kernel, observed, P, settings.tol, not choosing and alpha == 0.0)
+        system = _system(kernel, observed, P, settings.tol, not choosing and alpha == 0.0)
         if choosing and places is not None:
             assert places_P is not None
-            criteria = _criteria(large_system(kernel, places, places_P, settings.tol, False), places, settings, PROBES)
+            criteria = _criteria(_system(kernel, places, places_P, settings.tol), places, settings, PROBES)
         else:
             criteria = _criteria(system, observed, settings, PROBES if choosing else _FEW_PROBES)
         chosen = _chosen(criteria, alpha)
-        start = criteria.last[1] if criteria.system is system and criteria.last and criteria.last[0] == chosen else None
+        start = None
+        if criteria.system is system.scaled and criteria.last and criteria.last[0] == chosen:
+            start = criteria.last[1]
         found = system.solve(
             observed.targets,
             chosen,
@@ -127,26 +79,27 @@ def fit_large(
             start=start,
             verbose=settings.verbose,
         )
-        table, variance = _along(criteria, chosen, found.dual)
-    if not found.converged:
-        warn_user(
-            f"the fast solver reached a residual of {found.residual:.1e} in {found.n_iter} steps, and tol="
-            f"{settings.tol:g} was asked for, in units of the values beside the null space: use a larger alpha (a "
-            "nugget, for interpolation), a rougher kernel, or a larger tol or max_iter.",
-            ConvergenceWarning,
-        )
+        table, variance = _along(criteria, chosen, found.dual * system.units)
+    warn_unless_converged(found, settings.tol)
     edf = float(table["edf"][np.searchsorted(table["alpha"], chosen)])
     solution = Solution(chosen, table, np.empty((0, observed.targets.shape[1])), edf, variance)
-    return LargeFit(system, solution, found.dual, found.null, found.n_iter)
+    return LargeFit(system, solution, found.dual, found.null, found.n_iter, found.residual)
+
+
+def _system(
+    kernel: Kernel, observed: FunctionalData, P: np.ndarray, tol: float, interpolates: bool = False
+) -> LargeSystem:
+    return large_system(kernel, observed.functionals, observed.weights, P, tol, interpolates)
 
 
 def _criteria(
-    system: IterativeSystem, observed: FunctionalData, settings: LargeSettings, n_probes: int
+    system: LargeSystem, observed: FunctionalData, settings: LargeSettings, n_probes: int
 ) -> StochasticCriteria:
     criterion = "reml" if settings.criterion == "reml" else "gcv"
-    scatter = np.broadcast_to(observed.scatter, (observed.targets.shape[1],))
+    targets = observed.targets / system.units
+    scatter = np.broadcast_to(observed.scatter, (targets.shape[1],))
     return StochasticCriteria(
-        system, observed.targets, scatter, observed.repeats, criterion, settings.max_iter, settings.verbose, n_probes
+        system.scaled, targets, scatter, observed.repeats, criterion, settings.max_iter, settings.verbose, n_probes
     )
 
 

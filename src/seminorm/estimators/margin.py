@@ -14,17 +14,29 @@ from sklearn.utils import check_random_state
 
 from .._base import blas as threads
 from .._base.progress import Progress
-from .._base.spacing import near_groups
+from .._base.spacing import near_groups, same_place
 from .._base.warnings import warn_user
 from ..kernels import Kernel, Linear
 from ..losses import Loss
 from ..nullspace import Frozen, NullSpace, Polynomials, identifiable, independent_columns, null_space_for
 from ..nullspace.cross_fitted import Fold
 from ..nullspace.spaces import warn_off_span
+from ..solvers.margin.low_rank_machine import LowRankMachine
 from ..solvers.margin.path import AlphaRule
 from .base import KernelMachine, Terms, alphas_of, kernel_for
+from .basis import check_number, number_for, spread_out
 from .samples import distinct_samples, weighted_rows
-from .settling import METRICS, choose_scale, has_open_scale, standardized, warn_of_units, with_column_numbers
+from .settling import (
+    check_metric,
+    choose_scale,
+    has_open_scale,
+    in_metric,
+    is_learned,
+    learn_metric,
+    standardized,
+    warn_of_units,
+    with_column_numbers,
+)  # fmt: skip
 from .trials import WHOLE, JudgingFold, MachineTrial, Problem, Proposal, Rules, TrainingSet, best_of
 
 NAMED_NULL_SPACES = ("auto", "zero", "constant", "soft")
@@ -35,6 +47,7 @@ _TOLERANCE = 1e-13
 _CHOOSE_ON = 700  # points on which kernels and null spaces are compared, if there are many
 _PER_FUNCTION = 5  # but as many for each of the d + 1 linear functions
 _MANY = 1200  # from here on
+_NEAR_UP_TO = 20_000  # points among which near ones are looked for
 _PROBLEMS = 15  # problems on which they are compared, if there are many
 
 
@@ -50,13 +63,15 @@ class MarginMachine(KernelMachine, ABC):
     null_space: Any
     max_iter: int
     indefinite: str = "clip"
-    n_basis: int | None = None
+    n_basis: int | str | None = None
     random_state: Any = None
     verbose: bool = False
 
     _state = "_kind", "_own_columns"
     _own_columns = False
     _last_learned: tuple | None = None
+    _learned_metric: Any = None
+    metric: Any
     _copies = 3
     _criteria: tuple[str, ...] = ("loo", "cv")
     _rule: AlphaRule
@@ -99,13 +114,12 @@ class MarginMachine(KernelMachine, ABC):
         self._check_choice("criterion", self._criteria)
         self._check_choice("indefinite", WAYS_WITH_INDEFINITE)
         if hasattr(self, "metric"):
-            self._check_choice("metric", METRICS)
-        if self.n_basis is not None and not (isinstance(self.n_basis, (int, np.integer)) and self.n_basis > 0):
-            raise ValueError(f"n_basis must be a positive integer or None, got {self.n_basis!r}.")
-        if self.n_basis is not None and not (isinstance(self.null_space, str) and self.null_space in NAMED_NULL_SPACES):
+            check_metric(self.metric)
+        check_number(self.n_basis)
+        if self._learns() and isinstance(self.n_basis, (int, np.integer)):
             raise ValueError(
-                f"n_basis={self.n_basis!r} goes with null_space='constant' or 'zero', which expand on all points "
-                f"otherwise, and null_space is {self.null_space!r}: leave one of them out."
+                f"n_basis={self.n_basis!r} does not go with a null space that learns from y, whose folds need all "
+                "points: leave it out."
             )
 
     def _check_choice(self, name: str, choices: Iterable[Any]) -> None:
@@ -160,8 +174,10 @@ class MarginMachine(KernelMachine, ABC):
         return X[np.ix_(rows, rows)], y[rows], weights[rows], rows, columns
 
     def _groups(self, X) -> np.ndarray | None:
-        """Points that (nearly) coincide, which are left out together."""
-        return None if self._is_given() or hasattr(X, "tocsr") else near_groups(X)
+        """Points that coincide, or nearly if they are not too many, which are left out together."""
+        if self._is_given() or hasattr(X, "tocsr"):
+            return None
+        return near_groups(X) if X.shape[0] <= _NEAR_UP_TO else same_place(X)
 
     # -- candidates --------------------------------------------------------------------------------------------------
 
@@ -224,8 +240,6 @@ class MarginMachine(KernelMachine, ABC):
     def _what_is_free(self, P: np.ndarray, problems: list[Problem]) -> list[str]:
         """What may be left free; the first is preferred."""
         named = isinstance(self.null_space, str) and self.null_space in ("zero", "constant", "soft")
-        if self.n_basis is not None and self._is_automatic():
-            return ["constant"]
         return [self.null_space] if named else ["free"]
 
     def _candidates(self, kernels: list[Kernel | None], data: TrainingSet, y, null_columns) -> list[Proposal]:
@@ -261,20 +275,31 @@ class MarginMachine(KernelMachine, ABC):
         )
 
     def _basis(self, candidate: Proposal, data: TrainingSet) -> np.ndarray | None:
-        """Points of a dense expansion: distinct ones, at random if there are to be fewer; None for all."""
-        if candidate.free in WHOLE:
-            return None
-        n, distinct = len(data), np.arange(len(data))
-        if not self._is_given() and not hasattr(data.X, "tocsr"):
-            distinct = np.sort(np.unique(data.X, axis=0, return_index=True)[1])
-        if self.n_basis is not None and self.n_basis <= candidate.P.shape[1]:
+        """Points with a kernel term, if these are not all points: the few that were asked for, or that many points are
+        to have; and distinct ones, where an expansion needs that."""
+        n = len(data)
+        kernel = candidate.kernel
+        hindered = self._learns() or kernel is None or kernel.is_indefinite
+        number = number_for(self.n_basis, n, self._copies, hindered)
+        if number is not None and number <= candidate.P.shape[1]:
             raise ValueError(
-                f"n_basis={self.n_basis!r} must exceed the {candidate.P.shape[1]} functions that the coefficients "
+                f"n_basis={number!r} must exceed the {candidate.P.shape[1]} functions that the coefficients "
                 "annihilate: with fewer points nothing is left for the kernel."
             )
-        if self.n_basis is not None and self.n_basis < len(distinct):
-            return np.sort(check_random_state(self.random_state).choice(distinct, self.n_basis, replace=False))
+        distinct = np.arange(n)
+        distinct_only = candidate.free not in WHOLE and kernel is not None and not kernel.is_indefinite
+        if distinct_only and not hasattr(data.X, "tocsr"):
+            distinct = np.sort(np.unique(data.X, axis=0, return_index=True)[1])
+        if number is not None and number < len(distinct):
+            rng = check_random_state(self.random_state)
+            if kernel is None:
+                return np.sort(rng.choice(n, number, replace=False))
+            return spread_out(data.X, number, rng)
         return None if len(distinct) == n else distinct
+
+    def _asks(self) -> bool:
+        """Whether the user asked for a number of basis points."""
+        return isinstance(self.n_basis, (int, np.integer))
 
     # -- training --------------------------------------------------------------------------------------------------
 
@@ -305,6 +330,8 @@ class MarginMachine(KernelMachine, ABC):
 
     def _trained(self, data: TrainingSet, y: np.ndarray, null_columns, rules: Rules) -> MachineTrial:
         """The trial that is best by what was left out, trained on all points."""
+        if not self._is_given() and is_learned(getattr(self, "metric", None)):
+            self._learned_metric = learn_metric(self.metric, data.X, y, data.weights)
         part = self._part(data, y, rules)
         if part is None:
             return self._compared(data, y, null_columns, rules)
@@ -313,18 +340,18 @@ class MarginMachine(KernelMachine, ABC):
         chosen, near = best.candidate, best.alphas
         way = not self._learns() or chosen.has_model
         whole = replace(self._candidate(chosen.kernel, chosen.free, data, y, null_columns, way), free=chosen.free)
-        return _only(MachineTrial(whole, data, rules, self._basis(whole, data)), near)
+        return _only(MachineTrial(whole, data, rules, self._basis(whole, data), self._asks()), near)
 
     def _compared(self, data: TrainingSet, y: np.ndarray, null_columns, rules: Rules) -> MachineTrial:
         """The best of all candidates; with many problems they are compared on some of them."""
         some = replace(data, problems=data.problems[:: -(-len(data.problems) // _PROBLEMS)])
         kernels = self._kernels_by_evidence(some, y, null_columns, rules)
         candidates = self._candidates(kernels, some, y, null_columns)
-        trials = [MachineTrial(c, some, rules, self._basis(c, some)) for c in candidates]
+        trials = [MachineTrial(c, some, rules, self._basis(c, some), self._asks()) for c in candidates]
         if len(some.problems) == len(data.problems):
             return best_of(trials) if len(trials) > 1 else _only(trials[0])
         chosen = best_of(trials).candidate if len(trials) > 1 else candidates[0]
-        return _only(MachineTrial(self._allowed(chosen, data), data, rules, self._basis(chosen, data)))
+        return _only(MachineTrial(self._allowed(chosen, data), data, rules, self._basis(chosen, data), self._asks()))
 
     def _part(self, data: TrainingSet, y: np.ndarray, rules: Rules) -> np.ndarray | None:
         """Points on which to compare kernels and null spaces where all would take long: each label in proportion."""
@@ -353,7 +380,7 @@ class MarginMachine(KernelMachine, ABC):
 
         def score(kernel: Kernel) -> float:
             candidate = self._candidates([kernel], data, y, null_columns)[0]
-            trial = MachineTrial(candidate, data, rules, self._basis(candidate, data))
+            trial = MachineTrial(candidate, data, rules, self._basis(candidate, data), self._asks())
             return _only(trial).score
 
         metric = getattr(self, "metric", None)
@@ -365,16 +392,17 @@ class MarginMachine(KernelMachine, ABC):
             metric = "standardize" if other < one else None
         if metric == "standardize":
             kernels = [standardized(kernel, data.X, data.weights) for kernel in kernels if kernel is not None]
+        if is_learned(metric):
+            metric = self._learned_metric
+            kernels = [in_metric(kernel, metric) for kernel in kernels if kernel is not None]
         self.metric_ = metric
         return [choose_scale(k, data.X, score) if k is not None and has_open_scale(k) else k for k in kernels]
 
     def _adopt(self, trial: MachineTrial) -> None:
-        if trial.is_indefinite and self.n_basis is not None:
-            raise ValueError(
-                f"n_basis={self.n_basis!r} needs a kernel that is positive definite beside the null space, and this "
-                "matrix has negative eigenvalues: leave n_basis out."
-            )
-        candidate = trial.candidate
+        candidate, machine = trial.candidate, trial.problems[0].machine
+        self.n_basis_ = len(trial.data) if trial.basis is None else len(trial.basis)
+        if isinstance(machine, LowRankMachine):
+            self.n_basis_ = machine.n_basis
         self.kernel_, self.null_space_, self._kind = candidate.kernel, candidate.null_space, candidate.free
         self.stationary_ = trial.stationary
 

@@ -11,17 +11,26 @@ from .implicit_svm import ImplicitSVM
 from .kernel_neighbors import KernelNeighbors
 from .kernel_pca import KernelPCA
 from .kernel_perceptron import KernelPerceptron
+from .learned_metric import LearnedMetric
+from .series import SeriesClassifier, SeriesRegressor
 from .slab import SlabMachine
 from .smoother import Smoother
 from .svc import SVC
 from .svr import SVR
+from .tables import TableClassifier, TableRegressor
 from .virtual_svc import VirtualSVC
 
 #: the estimators
 all_estimators: Registry[BaseEstimator] = Registry("estimator")
 all_estimators.register(
     Smoother,
-    lambda: [Smoother(), Smoother(Gaussian(), criterion="reml"), Smoother(NegativeDistance(), criterion="loo")],
+    lambda: [
+        Smoother(),
+        Smoother(Gaussian(), criterion="reml"),
+        Smoother(NegativeDistance(), criterion="loo"),
+        Smoother(family="poisson"),
+        Smoother(family="gamma", criterion="reml"),
+    ],
 )
 all_estimators.register(FieldSmoother)
 all_estimators.register(
@@ -60,4 +69,9 @@ all_estimators.register(
     ],
 )
 all_estimators.register(EnclosingHypersphere, lambda: [EnclosingHypersphere(), EnclosingHypersphere(Linear(), 0.3)])
+all_estimators.register(SeriesClassifier)
+all_estimators.register(SeriesRegressor)
 all_estimators.register(SlabMachine)
+all_estimators.register(TableRegressor)
+all_estimators.register(TableClassifier)
+all_estimators.register(LearnedMetric)

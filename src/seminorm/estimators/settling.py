@@ -13,8 +13,10 @@ from sklearn.base import clone
 from .._base.warnings import warn_user
 from ..kernels import Kernel
 from ..kernels.base import ROTATION
+from .learned_metric import LearnedMetric
 
-METRICS = (None, "auto", "standardize")
+METRICS = (None, "auto", "standardize", "diagonal", "full")
+LEARNED = ("diagonal", "full")
 AUTO = "auto"
 _RANGES = 1000.0
 _SAMPLE = 400
@@ -76,6 +78,36 @@ def standardized(kernel: Kernel, X: Any, weights: np.ndarray) -> Kernel:
     deviation = np.sqrt(np.average((X - np.average(X, axis=0, weights=weights)) ** 2, axis=0, weights=weights))
     size = np.abs(X).max(axis=0, initial=0.0)
     return kernel.axis_scale(np.where(deviation > 1e-12 * size, deviation, 1.0)).for_dimension(X.shape[1])
+
+
+def check_metric(metric: Any) -> None:
+    """Raise an error for anything but a name, or an object that learns a matrix."""
+    named = metric is None or (isinstance(metric, str) and metric in METRICS)
+    if not named and (isinstance(metric, str) or isclass(metric) or not hasattr(metric, "fit")):
+        raise ValueError(
+            f"metric must be one of {', '.join(map(repr, METRICS))}, or a LearnedMetric(), got {metric!r}."
+        )
+
+
+def is_learned(metric: Any) -> bool:
+    """Whether a metric is to be learned from targets."""
+    return metric is not None and not (isinstance(metric, str) and metric not in LEARNED)
+
+
+def learn_metric(metric: Any, X: Any, y: np.ndarray, weights: np.ndarray) -> Any:
+    """A trained metric, with ``matrix_``, for values y (n,) or (n, k), or numbers of classes."""
+    if hasattr(X, "tocsr"):
+        raise ValueError(f"metric={metric!r} needs a dense X: use metric=None.")
+    codes = np.eye(int(y.max()) + 1)[y] if y.dtype.kind in "iu" else y
+    if not isinstance(metric, str):
+        return clone(metric).fit(X, codes, sample_weight=weights)
+    return LearnedMetric(metric, power=0.75 if metric == "full" else 1.0).fit(X, codes, sample_weight=weights)
+
+
+def in_metric(kernel: Kernel, metric: Any) -> Kernel:
+    """The kernel of the points in a learned metric."""
+    matrix = np.asarray(metric.matrix_)
+    return kernel.linear_map(matrix).for_dimension(len(matrix))
 
 
 def warn_of_units(kernel: Any, X: Any) -> None:

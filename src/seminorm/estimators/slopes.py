@@ -9,9 +9,6 @@ import numpy as np
 from ..functions import Functional, cross, design, gram
 from ..kernels import Kernel
 from ..nullspace import NullSpace
-from ..solvers.ridge.system import Factor
-
-_ROWS = 128  # whose prior covariances are made at once
 
 
 def gradient_variances(
@@ -19,11 +16,13 @@ def gradient_variances(
     observed: list[Functional],
     null_space: NullSpace,
     restrict: Callable[[np.ndarray], np.ndarray],
-    factor: Factor,
+    posterior: Callable[[np.ndarray, np.ndarray, np.ndarray, bool], np.ndarray],
     rows: np.ndarray,
     axes: int,
+    step: int,
 ) -> np.ndarray:
-    """Variances (n, axes), in units of the prior variance, of the first partial derivatives at rows (n, d)."""
+    """Variances (n, axes), in units of the prior variance, of the first partial derivatives at rows (n, d), ``step`` of
+    them at a time; ``posterior`` is Factor.posterior_covariance."""
     if kernel.differentiability < 2:
         raise ValueError(
             f"gradients of a random function have deviations if its kernel is twice differentiable where its arguments "
@@ -31,11 +30,11 @@ def gradient_variances(
             "Matern(2.5), Gaussian)."
         )
     parts = []
-    for begin in range(0, len(rows), _ROWS):
-        chunk = rows[begin : begin + _ROWS]
+    for begin in range(0, len(rows), step):
+        chunk = rows[begin : begin + step]
         seen = np.broadcast_to(np.arange(chunk.shape[1]) < axes, chunk.shape)
         slopes = Functional.gradients(chunk, seen)
         prior = np.diag(gram(kernel, [slopes]))
         null = restrict(design(null_space, [slopes]))
-        parts.append(factor.posterior_covariance(cross(kernel, observed, slopes), null, prior, True).reshape(-1, axes))
+        parts.append(posterior(cross(kernel, observed, slopes), null, prior, True).reshape(-1, axes))
     return np.maximum(np.concatenate(parts), 0.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,37 +15,35 @@ from .._base import blas as threads
 from .._base.memory import require_memory
 from .._base.warnings import warn_user
 from ..functions import Expansion, cross, design
-from ..kernels import Kernel, NegativeDistance, VectorKernel
+from ..functions.large_system import LargeSystem, large_system
+from ..kernels import Kernel, VectorKernel
 from ..nullspace import NullSpace, SoftTwin, identifiable, null_space_for, semidefinite_matrix, unisolvent_subset
 from ..nullspace.spaces import warn_off_span
-from ..solvers.ridge.iterative import IterativeSystem
 from ..solvers.ridge.selection import solve
 from ..solvers.ridge.system import Factor
-from .attempts import Attempt, advice, kernel_on_all, possible_attempts
-from .base import FunctionRegressor, alphas_of, kernel_for
+from .attempts import Attempt, advice
+from .base import alphas_of
 from .engines import chosen_solver, solved_by_field, solved_fast
 from .field_smoother import FieldSmoother
 from .frames import GEOGRAPHIC, Frame, check_vector_data, frame_of, geographic_frame
 from .geography import GeographicColumns
-from .large_fits import large_system
+from .kernel_choice import best_attempt
+from .likelihood_fits import GAUSSIAN, check_family, family_data, solved_by_reweighting
 from .observations import FunctionalData, collect_observations, functional_shape, observed_functionals
-from .settling import choose_scale, has_open_scale, standardized, warn_of_units, with_column_numbers
+from .settling import is_learned, learn_metric, warn_of_units, with_column_numbers
 from .slopes import gradient_variances
 from .smoother_parameters import check_parameters
+from .terms import AdditiveRegressor, check_terms, term_space, weigh_terms
 
 _CHUNK_COLUMNS = 1024
 _FAST_COLUMNS = 32
-_FACTORS = (1.0, 10.0, 100.0)  # of the soft null space
-_FEW = 40  # points per free function from which on nothing is left to choose in few dimensions
-_LOW_DIMENSION = 3
-_MANY = 1000  # points on which kernels are compared
-_GAIN = 0.005  # share by which a later kernel must be better than an earlier one
+_GRADIENT_ROWS = 128  # whose prior covariances are made at once
 _NEARLY = 0.9  # degrees of freedom, as a share of n, from which on a fit nearly interpolates
 _PREDICTED = 0.05  # share of the variance of y that leaving out may cost a fit that nearly interpolates
 _ENOUGH = 10
 
 
-class Smoother(FunctionRegressor):
+class Smoother(AdditiveRegressor):
     """Minimise alpha |f|^2 + sum_i w_i (f(x_i) - y_i)^2 over the kernel's space and its null space.
 
     With a conditionally positive definite kernel this is a smoothing spline, with a positive definite one kernel
@@ -75,7 +73,7 @@ class Smoother(FunctionRegressor):
         default.
     verbose : bool
         Show progress.
-    metric : None, "standardize" or "auto"
+    metric : None, "standardize", "auto", "diagonal", "full" or LearnedMetric
         As in :class:`SVC`.
     coordinates : "auto", "geographic" or None
         "geographic": X is longitude and latitude in degrees (in the order of its column names, if it has any), and
@@ -84,13 +82,21 @@ class Smoother(FunctionRegressor):
         vector. "auto" is that for columns called lon and lat (or longitude, latitude) where nothing speaks against it,
         with a warning that says so; None takes the numbers as they are.
     solver : {"auto", "dense", "fast", "field"}
-        "dense" factorises the matrix of all pairs of points, "fast" iterates with sums by near and far field (values in
-        1 to 3 dimensions, kernels of distances), "field" takes the basis of :class:`FieldSmoother` (``Polyharmonic``,
-        ``Tension``, ``ThinPlate`` in the plane). "auto" is dense for up to 8000 observations, then fast, and a field
-        beyond 20 000 (a million if alpha is given), each where the kernel allows it; ``solver_`` tells.
+        "dense" factorises the matrix of all pairs of points, "fast" iterates with sums by near and far field (values
+        and first derivatives in 1 to 3 dimensions, kernels of distances), "field" takes the basis of
+        :class:`FieldSmoother` (values, ``Polyharmonic``, ``Tension``, ``ThinPlate`` in the plane). "auto" is dense for
+        up to 8000 observations, then fast, and a field beyond 20 000 (a million if alpha is given), each where the
+        kernel allows it; ``solver_`` tells.
     tol, max_iter : float, int
         Of the fast solver: the residual at which it stops, relative to what of y the null space does not explain, and
         its largest number of steps.
+    family : {"gaussian", "binomial", "poisson", "gamma"}
+        Distribution of y about its mean, whose logit (binomial: y in [0, 1]) or logarithm is f: squares become
+        deviances. ``predict`` gives the mean, ``predict_link`` gives f, and ``predict_proba`` probabilities. See
+        :mod:`seminorm.deviances`.
+    term_factors : None, "auto" or array of float
+        For a sum of kernels on some columns each, an additive model: a factor per term, by restricted likelihood or as
+        given. What is free is then the sum of what the terms leave free, and :meth:`partial_effect` shows the terms.
 
     Attributes
     ----------
@@ -112,7 +118,8 @@ class Smoother(FunctionRegressor):
     solver_, n_iter_ : str, int
         "dense", "fast" or "field"; steps of the last solution, 1 for a factorisation.
     prior_variance_, noise_variance_ : float or array
-        Of the Gaussian process; an array for several outputs. The noise variance is that of an observation of weight 1.
+        Of the Gaussian process; an array for several outputs. The noise variance is that of an observation of weight
+        1, or the dispersion of its family.
 
     See Also
     --------
@@ -129,7 +136,7 @@ class Smoother(FunctionRegressor):
     """
 
     _cached_factor: Factor | None
-    _cached_large: IterativeSystem | None
+    _cached_large: LargeSystem | None
 
     def __init__(
         self,
@@ -139,15 +146,18 @@ class Smoother(FunctionRegressor):
         null_space: Any = "auto",
         prior_variance: float | str = "auto",
         verbose: bool = False,
-        metric: str | None = None,
+        metric: object = None,
         coordinates: str | None = "auto",
         solver: str = "auto",
         tol: float = 1e-6,
         max_iter: int = 300,
+        family: str = GAUSSIAN,
+        term_factors: ArrayLike | None = None,
     ):
         self.kernel, self.alpha, self.criterion, self.null_space = kernel, alpha, criterion, null_space
         self.prior_variance, self.verbose, self.metric = prior_variance, verbose, metric
         self.coordinates, self.solver, self.tol, self.max_iter = coordinates, solver, tol, max_iter
+        self.family, self.term_factors = family, term_factors
 
     def fit(
         self,
@@ -156,6 +166,7 @@ class Smoother(FunctionRegressor):
         sample_weight: ArrayLike | None = None,
         gradients: Any = None,
         functionals: Sequence[tuple] | None = None,
+        exposure: ArrayLike | None = None,
     ) -> Smoother:
         """Fit to values and, optionally, gradients and other functionals.
 
@@ -164,7 +175,8 @@ class Smoother(FunctionRegressor):
         X, y : arrays (n, d) and (n,) or (n, k), optional
             May be left out if functionals are given.
         sample_weight : array (n,), optional
-            Inverse noise variances up to a common factor, or numbers of repetitions.
+            Inverse noise variances up to a common factor, or numbers of repetitions. For a ``family`` with known
+            dispersion (counts, shares) they are numbers of repetitions, or of trials.
         gradients : array, (points, array) or (points, array, weights), optional
             Observed gradients at X, or at points of their own: shape (m, d), or (m, k, d) for k outputs; NaN marks
             components that were not observed. Their squared errors enter with the weights given, or with those of the
@@ -172,9 +184,15 @@ class Smoother(FunctionRegressor):
         functionals : sequence of (Functional, targets) or (Functional, targets, weights), optional
             Any other linear functionals that were observed: block averages, derivatives along directions, sums such
             as a f + b df/dn, Laplacians. See :class:`seminorm.Functional`.
+        exposure : array (n,), optional
+            For ``family="poisson"``: the length of time, area or population in which y was counted. What is predicted
+            is then the rate, the mean count for an exposure of 1.
         """
+        check_family(self, gradients, functionals)
         X, y, weights = self._samples(X, y, sample_weight, functionals)
+        y, weights = family_data(self.family, y, weights, exposure)
         check_parameters(self)
+        check_terms(self)
         self.X_fit_, self._single = X, y.ndim == 1 or isinstance(self.kernel, VectorKernel)
         frame = self._choose_frame(X, gradients is None and not functionals and self.metric is None)
         self._y, weights = frame.stacked(y, weights)
@@ -185,71 +203,30 @@ class Smoother(FunctionRegressor):
             warn_of_units(self.kernel, frame.with_units(known))
         self.__dict__.pop("_loo", None)
 
-        def attempt(kernel: Kernel) -> Attempt:
-            observed = collect_observations(X, self._y, weights, gradients, further, kernel)
-            return self._attempt(kernel, observed, int((weights > 0).sum()), self.solver)
+        used = np.flatnonzero(weights > 0)
+
+        def attempt(kernel: Kernel, part: np.ndarray | None = None) -> Attempt:
+            if part is None:
+                observed = collect_observations(X, self._y, weights, gradients, further, kernel)
+                return self._attempt(kernel, observed, (self._y[used], weights[used]), self.solver)
+            samples = self._y[used[part]], weights[used[part]]
+            observed = collect_observations(X[used[part]], *samples, None, [], kernel)
+            return self._attempt(kernel, observed, samples, "dense")
 
         values_only = gradients is None and not further
+        self._learn_metric(X, weights, values_only)
         with threads.suited_to(len(known)):
-            best = self._best(known, self._y[weights > 0], weights[weights > 0], attempt, values_only)
+            best = best_attempt(self, known, weights[used], attempt, values_only)
         self._adopt(best)
         return self
 
-    def _best(self, X, y, weights, attempt: Callable[[Kernel], Attempt], values_only: bool) -> Attempt:
-        """The attempt with the smallest leave-one-out error among the kernels to be tried; with many points they are
-        compared on some of them."""
-        settled = kernel_for(self.kernel, X, names=self._names())
-        is_open = has_open_scale(settled) or self.metric == "auto"
-        points, small = X, attempt
-        if len(X) > _MANY and values_only:
-            part = np.sort(np.random.default_rng(0).permutation(len(X))[:_MANY])
-            points, ys, ws = X[part], y[part], weights[part]
-
-            def small(kernel: Kernel) -> Attempt:
-                observed = collect_observations(points, ys, ws, None, [], kernel)
-                return self._attempt(kernel, observed, len(part), "dense")
-
-        def score(kernel: Kernel) -> float:
-            return small(kernel).left_out
-
-        if self.metric == "standardize":
-            settled = standardized(settled, X, weights)
-        if is_open:
-            settled, raw = choose_scale(settled, X, score), settled
-            if self.metric == "auto":
-                other = choose_scale(standardized(raw, X, weights), X, score)
-                settled = other if score(other) < score(settled) else settled
-        kernels = self._kernels(settled, points, values_only)
-        if len(kernels) == 1:
-            return attempt(kernel_on_all(kernels[0], X))
-        if isinstance(settled, VectorKernel):
-            likely = min(map(small, kernels), key=lambda attempted: attempted.score)
-            return likely if small is attempt else attempt(likely.kernel)
-        best, *others = [small(kernel) for kernel in kernels[:1]] + possible_attempts(small, kernels[1:])
-        for attempted in others:
-            if attempted.left_out < (1.0 - _GAIN) * best.left_out:
-                best = attempted
-        return best if small is attempt else attempt(kernel_on_all(best.kernel, X))
-
-    def _kernels(self, base: Kernel, X: np.ndarray, values_only: bool) -> list[Kernel]:
-        """Kernels to be tried, the first preferred: where points are few for the linear functions that the thin plate
-        leaves free, also with these at a price, and -r, which leaves the constant free."""
-        if isinstance(base, VectorKernel):
-            return [kernel.for_dimension(X.shape[1]) for kernel in base.alternatives()]
-        n, d = X.shape
-        wants_soft = isinstance(self.null_space, str) and self.null_space == "soft"
-        automatic = isinstance(self.null_space, str) and self.null_space == "auto" and isinstance(self.alpha, str)
-        few = n < _FEW * (d + 1) or d > _LOW_DIMENSION
-        if base.null_degree < 1 or not (wants_soft or (automatic and values_only and few and n > d + 1)):
-            return [base]
-        require_memory(3 * 8 * n**2, f"a dense fit of {n} observations", advice(d))
-        factors = _FACTORS if isinstance(self.alpha, str) else (10.0,)
-        soft: list[Kernel] = [SoftTwin(base, X, factor).for_dimension(d) for factor in factors]
-        if wants_soft or self.kernel is not None:
-            return soft if wants_soft else [base, *soft]
-        scale = getattr(base, "scale", None)  # of the columns, if they were standardised
-        rough = NegativeDistance() if scale is None else NegativeDistance().axis_scale(scale)
-        return [base, rough.for_dimension(d), *soft]
+    def _learn_metric(self, X: np.ndarray, weights: np.ndarray, values_only: bool) -> None:
+        """Learn a metric from the values, if one is asked for: ``metric_``."""
+        self.__dict__.pop("metric_", None)
+        if is_learned(self.metric):
+            if not values_only or isinstance(self.kernel, VectorKernel):
+                raise ValueError(f"metric={self.metric!r} learns from values alone: use 'standardize', or None.")
+            self.metric_ = learn_metric(self.metric, X, self._y, weights)
 
     def _choose_frame(self, X: np.ndarray, plain: bool) -> Frame:
         """What becomes of the points of the user, kept in ``_degrees`` and ``coordinates_``."""
@@ -275,7 +252,7 @@ class Smoother(FunctionRegressor):
     def _names(self) -> Any:
         return getattr(self, "feature_names_in_", None)
 
-    def _std(self, X: np.ndarray) -> np.ndarray:
+    def _function_std(self, X: np.ndarray) -> np.ndarray:
         if self._solved_by("field"):
             return self._field._std(X)
         parts, frame = [], self._frame
@@ -295,11 +272,16 @@ class Smoother(FunctionRegressor):
         gradient = super().predict_gradient(X)
         if not return_std:
             return gradient
+        if self._deviance is not None:
+            raise ValueError("return_std of gradients goes with family='gaussian': leave it out.")
         if self._degrees is not None:
             raise ValueError("return_std of gradients needs coordinates of a plane: project longitude and latitude.")
+        if self._solved_by("field"):
+            raise ValueError("a field has no deviations of gradients: use solver='dense' or 'fast'.")
         rows, variance = self._frame.rows(self._check_points(X)), np.atleast_1d(self._known_prior_variance())
-        fitted = self.kernel_, self._observed.functionals, self.null_space_, self._restrict, self._factor()
-        squares = gradient_variances(*fitted, rows, gradient.shape[-1])
+        fitted = self.kernel_, self._observed.functionals, self.null_space_, self._restrict
+        step = _FAST_COLUMNS if self._solved_by("fast") else _GRADIENT_ROWS
+        squares = gradient_variances(*fitted, self._posterior_covariance, rows, gradient.shape[-1], step)
         std = np.sqrt(squares[:, None, :] * variance[:, None])
         return gradient, self._frame.shaped(std[:, 0]) if self._single else std
 
@@ -332,7 +314,7 @@ class Smoother(FunctionRegressor):
         root = vectors * np.sqrt(np.maximum(values, 0.0))
         noise = rng.standard_normal((len(variance), len(rows), n_samples))
         draws = mean[:, :, None] + np.sqrt(variance)[:, None] * np.moveaxis(root @ noise, 0, 1)
-        return frame.shaped(draws[:, 0]) if self._single else draws
+        return self._to_mean(frame.shaped(draws[:, 0]) if self._single else draws)
 
     @property
     def loo_(self) -> np.ndarray:
@@ -343,10 +325,10 @@ class Smoother(FunctionRegressor):
         if not hasattr(self, "_loo"):
             observed = self._observed
             merged = self._left_out()[: observed.n_values]
-            left_out = self._y - self.function_(self.X_fit_).reshape(self._y.shape)
+            left_out = self._y - self._mean(self.X_fit_).reshape(self._y.shape)
             kept = observed.groups >= 0
             group = observed.groups[kept]
-            left_out[kept] = self._y[kept] - observed.targets[group] + merged[group]
+            left_out[kept] = self._y[kept] - self._to_mean(observed.targets[group] - merged[group])
             self._loo = self._frame.shaped(left_out[:, 0]) if self._single else left_out
         return self._loo
 
@@ -399,14 +381,19 @@ class Smoother(FunctionRegressor):
     def _restrict(self, P: np.ndarray) -> np.ndarray:
         return P if self._identifiable is None else P @ self._identifiable
 
-    def _attempt(self, kernel: Kernel, observed: FunctionalData, n_values: int, solver: str) -> Attempt:
-        """The fit of one kernel."""
+    def _attempt(
+        self, kernel: Kernel, observed: FunctionalData, samples: tuple[np.ndarray, np.ndarray], solver: str
+    ) -> Attempt:
+        """The fit of one kernel; ``samples`` are values and weights before those at one point were merged."""
         soft = isinstance(self.null_space, str) and self.null_space == "soft"
         named = "auto" if soft else with_column_numbers(self.null_space, self._names())
         values_only = len(observed.functionals) == 1 and observed.n_values == len(observed.targets)
         targets = observed.targets[:, 0] if self._single else observed.targets
-        space = null_space_for(named, kernel, observed.points, targets if values_only else None)
-        self._check_observations(observed, space, n_values)
+        if self.term_factors is not None and isinstance(named, str):
+            space = term_space(kernel, observed.points)
+        else:
+            space = null_space_for(named, kernel, observed.points, targets if values_only else None)
+        self._check_observations(observed, space, len(samples[1]))
         warn = not (isinstance(self.null_space, str) or self.null_space is None)
         combinations = identifiable(space, design(space, observed.functionals), warn)
         attempt = Attempt(kernel, space, observed, combinations)
@@ -417,6 +404,11 @@ class Smoother(FunctionRegressor):
             attempt.refuse_indefinite()
         # what is left out are components, and so leave-one-out depends on the axes; the likelihood does not
         criterion = "reml" if isinstance(kernel, VectorKernel) and self.criterion == "auto" else self.criterion
+        if self.term_factors is not None:
+            weigh_terms(self, attempt, (samples[0][:, 0], samples[1]))
+            kernel, solver = attempt.kernel, "dense"
+        if self._deviance is not None:
+            return solved_by_reweighting(self, attempt, self._given_alpha(), (samples[0][:, 0], samples[1]))
         attempt.solver = chosen_solver(self, attempt, solver, self._given_alpha(), values_only)
         if attempt.solver == "field":
             return solved_by_field(self, attempt, self._given_alpha())
@@ -473,7 +465,7 @@ class Smoother(FunctionRegressor):
         self._cached_factor = solution.factor
         self._cached_large = None if attempt.large is None else attempt.large.system
         self.n_iter_ = 1 if attempt.large is None else max(attempt.large.n_iter, 1)
-        if isinstance(self.alpha, str):
+        if isinstance(self.alpha, str) and self._deviance is None:
             self._warn_if_interpolating(attempt)
         return None
 
@@ -513,15 +505,14 @@ class Smoother(FunctionRegressor):
             return self._factor().leave_one_out()
         return self._large().left_out(self.dual_coef_.reshape(len(self.dual_coef_), -1), self.alpha_)
 
-    def _large(self) -> IterativeSystem:
+    def _large(self) -> LargeSystem:
         """The equations of the fast solver."""
-        system: IterativeSystem | None = getattr(self, "_cached_large", None)
+        system: LargeSystem | None = getattr(self, "_cached_large", None)
         if system is None:
             attempt = Attempt(self.kernel_, self.null_space_, self._observed, self._identifiable)
             P = attempt.null_matrix(self._observed)
-            self._cached_large = system = large_system(
-                self.kernel_, self._observed, P, float(self.tol), self.alpha_ == 0.0
-            )
+            given = self._observed.functionals, self._observed.weights, P, float(self.tol), self.alpha_ == 0.0
+            self._cached_large = system = large_system(self.kernel_, *given)
         return system
 
     def _factor(self) -> Factor:
@@ -534,8 +525,10 @@ class Smoother(FunctionRegressor):
         return factor
 
     def _posterior(self, X, prior, diagonal: bool) -> np.ndarray:
-        null = self._restrict(self.null_space_(X))
-        mixed = cross(self.kernel_, self._observed.functionals, X)
+        mixed, null = cross(self.kernel_, self._observed.functionals, X), self._restrict(self.null_space_(X))
+        return self._posterior_covariance(mixed, null, prior, diagonal)
+
+    def _posterior_covariance(self, mixed, null, prior, diagonal: bool) -> np.ndarray:
         if not self._solved_by("fast"):
             return self._factor().posterior_covariance(mixed, null, prior, diagonal)
         with threads.one_thread():
@@ -583,5 +576,6 @@ class Smoother(FunctionRegressor):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
+        tags.target_tags.multi_output = self.family == GAUSSIAN
+        tags.target_tags.positive_only = self.family not in (GAUSSIAN, "binomial")
         return tags

@@ -10,15 +10,14 @@ import numpy as np
 from ..solvers.ridge.selection import CRITERIA
 from .base import alphas_of
 from .large_fits import SOLVERS
-from .settling import METRICS
+from .settling import check_metric
 
 if TYPE_CHECKING:
     from .smoother import Smoother
 
 
 def check_parameters(smoother: Smoother) -> None:
-    if smoother.metric not in METRICS:
-        raise ValueError(f"metric must be one of {', '.join(map(repr, METRICS))}, got {smoother.metric!r}.")
+    check_metric(smoother.metric)
     if smoother.solver not in SOLVERS:
         raise ValueError(f"solver must be one of {', '.join(map(repr, SOLVERS))}, got {smoother.solver!r}.")
     for name, low in (("tol", 0.0), ("max_iter", 1)):

@@ -64,17 +64,23 @@ class SVC(ClassifierMixin, MarginMachine):
         :class:`seminorm.nullspace.CrossFitted`.
     multi_class : {"ovr", "ovo"}
         One machine per class against the rest, or one per pair of classes.
-    n_basis, random_state : int, int or RandomState, optional
-        For "zero" and "constant": expand on this number of points, chosen at random, instead of all.
+    n_basis : "auto", int or None
+        Number of points that have a kernel term; None for all. With fewer, memory grows like ``n_basis`` squared, and
+        time like n; alpha is chosen by leave-one-out values of 20 000 points, if there are more. "auto" takes all of up
+        to 16 000 points and 2000 of more; see ``n_basis_``.
+    random_state : int or RandomState, optional
+        Chooses these points, random but far from each other [Arthur and Vassilvitskii 2007].
     class_weight : dict or "balanced", optional
     max_iter : int
         Most steps of Newton's method at each alpha.
     indefinite : {"clip", "flip", "stationary"}
         What to do with a kernel matrix that is indefinite beside the null space (kernels of invariant distances,
         "precomputed"): drop its negative eigenvalues, take their moduli, or find a stationary point.
-    metric : None, "standardize" or "auto"
-        What distances are measured in: the columns as they are, divided by their standard deviations, or whichever of
-        the two is better by what is left out (see ``metric_``).
+    metric : None, "standardize", "auto", "diagonal", "full" or LearnedMetric
+        What distances are measured in: the columns as they are, divided by their standard deviations, or ("auto")
+        whichever of the two is better by what is left out. "diagonal" and "full" learn weights of the columns, or a
+        linear map, from gradients: see :class:`seminorm.estimators.LearnedMetric`, which may be given, too.
+        ``metric_`` is the choice, or what was learned.
     verbose : bool
         Show progress.
 
@@ -89,6 +95,8 @@ class SVC(ClassifierMixin, MarginMachine):
     alpha_path_ : dict, or list of dicts
         ``alpha`` and ``score`` (the mean squared hinge loss) along the path; with leave-one-out also ``active`` and
         ``iterations``.
+    n_basis_ : int
+        Number of points that may have a kernel term.
     kernel_, null_space_used_ : Kernel, str
         What was used; "free", "soft", "constant" or "zero".
     loo_error_ : float
@@ -126,12 +134,12 @@ class SVC(ClassifierMixin, MarginMachine):
         loss: str = "squared_hinge",
         null_space: object = "auto",
         multi_class: str = "ovr",
-        n_basis: int | None = None,
+        n_basis: int | str | None = "auto",
         class_weight: dict | str | None = None,
         random_state: int | np.random.RandomState | None = None,
         max_iter: int = 100,
         indefinite: str = "clip",
-        metric: str | None = None,
+        metric: object = None,
         verbose: bool = False,
     ):
         self.kernel, self.alpha, self.criterion, self.loss, self.null_space = kernel, alpha, criterion, loss, null_space
@@ -238,7 +246,7 @@ class SVC(ClassifierMixin, MarginMachine):
     def _what_is_free(self, P: np.ndarray, problems: list[Problem]) -> list[str]:
         """Everything, with a price or without, or only the constant: chosen by what is left out."""
         automatic = self._is_automatic() or self._learns()
-        settled = not automatic or self._is_given() or self._own_columns or self.n_basis is not None
+        settled = not automatic or self._is_given() or self._own_columns
         if settled or P.shape[1] < 2:
             return super()._what_is_free(P, problems)
         n = min(len(points) for points, _ in problems)
@@ -263,8 +271,8 @@ class SVC(ClassifierMixin, MarginMachine):
 
     def _judge(self, y: np.ndarray, data: TrainingSet, trial: MachineTrial) -> None:
         """Fit the link of the probabilities to leave-one-out values, and warn if these are no better than a guess."""
-        left_out = [np.nan_to_num(fit.left_out) for fit in trial.fits]
-        weights = data.weights
+        left_out = [trial.left_out(k) for k in range(len(trial.fits))]
+        weights = data.weights * trial.judged
         if len(self.classes_) == 2:
             scores = left_out[0]
             self.link_coef_ = fit_slopes(scores, data.problems[0][1], weights)

@@ -74,7 +74,7 @@ class SVR(RegressorMixin, MarginMachine):
         The half-width used.
     null_space_used_ : str
         "free", "soft", "constant" or "zero".
-    stationary_, n_iter_ : bool, int
+    stationary_, n_basis_, n_iter_ : bool, int, int
         As in :class:`SVC`.
 
     See Also
@@ -103,11 +103,11 @@ class SVR(RegressorMixin, MarginMachine):
         epsilon: str | float = "auto",
         loss: str = "epsilon_insensitive",
         null_space: object = "auto",
-        n_basis: int | None = None,
+        n_basis: int | str | None = "auto",
         random_state: int | np.random.RandomState | None = None,
         max_iter: int = 100,
         indefinite: str = "clip",
-        metric: str | None = None,
+        metric: object = None,
         verbose: bool = False,
         quantile: float = 0.5,
     ):
@@ -205,7 +205,7 @@ class SVR(RegressorMixin, MarginMachine):
 
     def _what_is_free(self, P: np.ndarray, problems: list[Problem]) -> list[str]:
         automatic = self._is_automatic() or self._learns()
-        settled = not automatic or self._is_given() or self._own_columns or self.n_basis is not None
+        settled = not automatic or self._is_given() or self._own_columns
         if settled or P.shape[1] < 2:
             return super()._what_is_free(P, problems)
         n, given = min(len(points) for points, _ in problems), self._given_alpha()

@@ -17,17 +17,21 @@ from ..losses import Loss
 from ..nullspace import NullSpace
 from ..nullspace.spaces import UnionSpace
 from ..solvers.margin import newton
+from ..solvers.margin.basis_machine import BasisMachine
 from ..solvers.margin.indefinite import UnboundedError, is_definite
-from ..solvers.margin.low_rank_machine import LowRankMachine, Machine
+from ..solvers.margin.low_rank_machine import LowRankMachine
 from ..solvers.margin.machines import Coefficients, DenseMachine, FreeMachine, RepairedMachine, SoftMachine
 from ..solvers.margin.path import AlphaRule, cross_validate
-from ..solvers.margin.problem import MarginFit, MarginProblem
+from ..solvers.margin.problem import Machine, MarginFit, MarginProblem
+from .basis import values_at
 
 WHOLE = ("free", "soft")  # kinds whose functions have the whole null space
 _REST = 0.02  # what a factor of low rank should leave out of the kernel, in units of alpha
 _AT_MOST = 0.05  # and what it may
 _MAX_RANK = 1000
 _RANK_SHARE = 4
+_FACTOR_ENTRIES = 2**27
+_LOW_DIMENSION = 3  # up to which many points are tried with a factor of low rank
 _LOW_RANK_FROM = 1000
 _GAIN = 0.005  # share by which a later trial must be better than an earlier one
 _CLOSE = 1.05  # trials within this factor of the best are looked at more closely
@@ -122,10 +126,19 @@ class Proposal:
 class MachineTrial:
     """One candidate on a training set: its machines, one per problem, and the search for their alphas."""
 
-    def __init__(self, candidate: Proposal, data: TrainingSet, rules: Rules, basis: np.ndarray | None = None):
+    def __init__(
+        self,
+        candidate: Proposal,
+        data: TrainingSet,
+        rules: Rules,
+        basis: np.ndarray | None = None,
+        must_have_basis: bool = True,
+    ):
+        self.must_have_basis = must_have_basis and basis is not None  # rather than a factor of low rank
         self.candidate, self.data, self.rules, self.basis = candidate, data, rules, basis
         self.stationary = False
         self.Phi: np.ndarray | None = None  # where cross-validation needs it
+        self.whole: BasisMachine | None = None  #: if there are few basis points
         self._indefinite = False
         self.problems: list[MarginProblem] = []
         self.chosen: list[tuple[float, dict]] = []  # alphas and paths of cross-validation
@@ -142,19 +155,47 @@ class MachineTrial:
         the smallest alpha, if that is known."""
         self.__dict__.pop("fits", None)
         self.__dict__.pop("coefficients", None)
-        if Phi is None and smallest is not None:
+        self.whole = None
+        if Phi is None and smallest is not None and not self.must_have_basis:
             low_rank = self._low_rank(smallest)
             if low_rank is not None:
                 self._set([low_rank] * len(self.data.problems))
                 return
+        if self.basis is not None:
+            self._prepare_on_basis(self.basis)
+            return
         Phi = self.matrix() if Phi is None else Phi
         self._inspect(Phi)
-        self.Phi = Phi if self.rules.criterion == "cv" or self.candidate.folds is not None else None
+        kept = self.rules.criterion == "cv" or self.candidate.folds is not None
+        self.Phi = Phi if kept else None
         everything = all(len(points) == len(Phi) for points, _ in self.data.problems)
         if everything:
-            self._set([self._machine(np.array(Phi), self.candidate.P, self.basis)] * len(self.data.problems))
+            self._set([self._machine(np.array(Phi), self.candidate.P)] * len(self.data.problems))
         else:
-            self._set([self._machine_on(Phi, points) for points, _ in self.data.problems])
+            self.Phi = Phi
+            self._set([self._machine_on(points) for points, _ in self.data.problems])
+            self.Phi = Phi if kept else None
+
+    def _prepare_on_basis(self, basis: np.ndarray) -> None:
+        """Make the machines that have kernel terms at few points; they share the rows of these."""
+        kernel, X, P = self.candidate.kernel, self.data.X, self.candidate.P
+        core = X[np.ix_(basis, basis)] if kernel is None else kernel(X[basis])
+        free = self._free_functions(P, len(P))
+        try:
+            if kernel is None:
+                self._inspect(X)
+            if self._indefinite:
+                raise np.linalg.LinAlgError
+            self.whole = BasisMachine(
+                values_at(kernel, X, basis), basis, core, free, P[basis], self._free == "soft", self.candidate.tolerance
+            )
+        except np.linalg.LinAlgError:
+            raise ValueError(
+                f"n_basis={len(basis)} needs a kernel that is positive definite beside the null space, and this "
+                "matrix has negative eigenvalues: leave n_basis out."
+            ) from None
+        n = len(self.data)
+        self._set([self.whole if len(p) == n else self.whole.restricted(p) for p, _ in self.data.problems])
 
     def matrix(self) -> np.ndarray:
         """The kernel matrix."""
@@ -194,9 +235,11 @@ class MachineTrial:
         if any(len(points) < n for points, _ in self.data.problems) or hasattr(self.data.X, "tocsr"):
             return None
         X = self.data.X
+        if self.basis is not None and X.shape[1] > _LOW_DIMENSION:
+            return None
         machine = LowRankMachine(
             lambda rows: kernel(X, X[rows]), kernel.diag(X), self.candidate.P,
-            _REST * alpha / float(self.data.weights.max()), min(_MAX_RANK, n // _RANK_SHARE),
+            _REST * alpha / float(self.data.weights.max()), min(_MAX_RANK, n // _RANK_SHARE, _FACTOR_ENTRIES // n),
             self._free == "soft", self.candidate.tolerance,
         )  # fmt: skip
         return machine if machine.is_accurate else None
@@ -221,13 +264,21 @@ class MachineTrial:
         """Whether the kernel matrix has negative eigenvalues beside the null space."""
         return self._indefinite
 
-    def _machine_on(self, Phi: np.ndarray, points: np.ndarray, P: np.ndarray | None = None) -> Machine:
+    def _machine_on(self, points: np.ndarray, P: np.ndarray | None = None) -> Machine:
+        """The machine on some points."""
+        if self.whole is not None:
+            return self.whole.restricted(points)
+        assert self.Phi is not None
         P = self.candidate.P if P is None else P
-        return self._machine(Phi[np.ix_(points, points)], P[points], _within(self.basis, points))
+        return self._machine(self.Phi[np.ix_(points, points)], P[points])
 
-    def _machine(self, Phi: np.ndarray, P: np.ndarray, basis: np.ndarray | None) -> Machine:
+    def _free_functions(self, P: np.ndarray, n: int) -> np.ndarray:
+        """What the machine leaves free, or gives a price, at n points."""
+        return P if self._free in WHOLE else np.ones((n, 1 if self._free == "constant" else 0))
+
+    def _machine(self, Phi: np.ndarray, P: np.ndarray) -> Machine:
         kind, tolerance = self._free, self.candidate.tolerance
-        free = P if kind in WHOLE else np.ones((len(Phi), 1 if kind == "constant" else 0))
+        free = self._free_functions(P, len(Phi))
         if self._indefinite:  # annihilating polynomials gains nothing for a kernel that stays indefinite
             if self.stationary:
                 return FreeMachine(Phi, free, tolerance, indefinite=True)
@@ -236,9 +287,9 @@ class MachineTrial:
             return SoftMachine(Phi, P, tolerance)
         if kind in WHOLE:
             return FreeMachine(Phi, P, tolerance)
-        if not P.shape[1] and basis is None:  # a positive definite kernel: nothing to annihilate
+        if not P.shape[1]:  # a positive definite kernel: nothing to annihilate
             return FreeMachine(Phi, free, tolerance)
-        return DenseMachine(Phi, P, free, basis, tolerance)
+        return DenseMachine(Phi, P, free, tolerance)
 
     # -- alphas ----------------------------------------------------------------------------------------------------
 
@@ -321,11 +372,14 @@ class MachineTrial:
         """Coefficients of the kernel at the points (n, k), a column per problem."""
         dual = np.zeros((len(self.data), len(self.fits)))
         for k, (found, (points, _)) in enumerate(zip(self.coefficients, self.data.problems, strict=True)):
-            dual[points[found.points], k] = found.dual
+            places = found.points if self.whole is not None else points[found.points]
+            dual[places, k] = found.dual
         return dual
 
     def values(self) -> np.ndarray:
         """The functions of all problems at all points, (n, k)."""
+        if self.whole is not None:
+            return np.column_stack([self.whole.values(fit.parts) for fit in self.fits])
         dual, null = self.dual(), np.column_stack([found.null for found in self.coefficients])
         support = np.flatnonzero(np.abs(dual).sum(axis=1) > 0)
         X, kernel = self.data.X, self.candidate.kernel
@@ -333,30 +387,51 @@ class MachineTrial:
         free = self.candidate.P @ null if self._free in WHOLE else null.sum(axis=0)
         return columns @ dual[support] + free
 
+    @property
+    def judged(self) -> np.ndarray:
+        """Which points have leave-one-out values: with few basis points not all of many."""
+        mask = np.zeros(len(self.data), dtype=bool)
+        for problem, (points, _) in zip(self.problems, self.data.problems, strict=True):
+            mask[points if problem.judges is None else points[problem.judges]] = True
+        return mask
+
+    def left_out(self, k: int) -> np.ndarray:
+        """Leave-one-out values of the k-th problem, zero where there is none; fitted values where none was wanted."""
+        fit, judges = self.fits[k], self.problems[k].judges
+        if judges is None:
+            return np.nan_to_num(fit.left_out)
+        values = fit.values.copy()
+        values[judges] = np.nan_to_num(fit.left_out[judges])
+        return values
+
     def unseen(self, k: int) -> np.ndarray:
         """Values of the k-th problem at points that were not used for training, in folds, at the alpha chosen."""
         if self._unseen:
             return self._unseen[k]
-        self.Phi = self.matrix() if self.Phi is None else self.Phi
+        if self.whole is None:
+            self.Phi = self.matrix() if self.Phi is None else self.Phi
         return self._cross_validate(k, np.array([self.alphas[k]]), False)[2]
 
     def _cross_validate(
         self, k: int, grid: np.ndarray | None = None, extend: bool | None = None
     ) -> tuple[float, dict, np.ndarray]:
         """Alpha, path and values at unseen points of a problem, on given alphas or those of the user or the rule."""
-        (points, targets), weights, Phi = self.data.problems[k], self.data.weights, self.Phi
-        assert Phi is not None
+        (points, targets), weights = self.data.problems[k], self.data.weights
         folds = self._folds_of(k)
 
         def paths(fold: JudgingFold, alphas: np.ndarray) -> Iterator:
             problem = MarginProblem(
-                self._machine_on(Phi, points[fold.train], fold.P),
+                self._machine_on(points[fold.train], fold.P),
                 self.rules.loss(targets[fold.train], k), weights[points[fold.train]], self.rules.max_iter,
             )  # fmt: skip
             return problem.path(alphas)
 
         def values(fit: MarginFit, fold: JudgingFold) -> np.ndarray:
-            found, outer = fit.coefficients, points[fold.test]
+            outer = points[fold.test]
+            if self.whole is not None:
+                return self.whole.restricted(outer).values(fit.parts)
+            found, Phi = fit.coefficients, self.Phi
+            assert Phi is not None
             null = fold.P[outer] @ found.null if self._free in WHOLE else np.full(len(outer), found.null.sum())
             return Phi[np.ix_(outer, points[fold.train][found.points])] @ found.dual + null
 
@@ -389,9 +464,9 @@ def best_of(trials: Sequence[MachineTrial]) -> MachineTrial:
     for trial in trials:
         key = id(trial.candidate.kernel)
         try:
-            if key not in matrices:
+            if key not in matrices and trial.basis is None:
                 matrices = {key: trial.matrix()}
-            trial.prepare(Phi=matrices[key])
+            trial.prepare(Phi=matrices.get(key))
             trial.explore()
         except (UnboundedError, np.linalg.LinAlgError) as error:
             failure = failure or error
@@ -408,8 +483,3 @@ def best_of(trials: Sequence[MachineTrial]) -> MachineTrial:
         if trial.score < (1.0 - _GAIN) * best.score:
             best = trial
     return best
-
-
-def _within(basis: np.ndarray | None, points: np.ndarray) -> np.ndarray | None:
-    """Positions, among the given points, of those that belong to the basis."""
-    return None if basis is None else np.flatnonzero(np.isin(points, basis))

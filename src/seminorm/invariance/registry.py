@@ -7,6 +7,7 @@ from ..kernels.base import Kernel
 from ..kernels.conditional_radial import NegativeDistance, ThinPlate
 from ..kernels.dot_product import Polynomial
 from ..kernels.positive_radial import Gaussian
+from .alignment import GlobalAlignmentKernel
 from .definiteness import DefiniteRepair, Repair
 from .distances.minimum import MinimumDistance
 from .haar import HaarFeatures
@@ -34,6 +35,10 @@ all_invariant_kernels.register(
     ],
 )
 all_invariant_kernels.register(JitteringKernel, lambda: [JitteringKernel(Gaussian(), Reflection(axis=0))])
+
+all_invariant_kernels.register(
+    GlobalAlignmentKernel, lambda: [GlobalAlignmentKernel(), GlobalAlignmentKernel(0.5, triangle=6)]
+)
 
 #: what is fitted to patterns or matrices before a machine sees them
 all_transformers: Registry[Any] = Registry("transformer")

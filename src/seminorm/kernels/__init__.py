@@ -6,6 +6,7 @@ from .conditional_radial import Multiquadric, NegativeDistance, Polyharmonic, Th
 from .dot_product import FeatureMap, Linear, Polynomial, PowerSeries
 from .elastic import Elastic, VectorKernel
 from .line import BSpline, Dirichlet, FourierSeries, PeriodicGaussian
+from .linear_map import LinearMap
 from .log_polar import LogPolar
 from .positive_radial import Gaussian, InverseMultiquadric, Laplacian, Matern, RationalQuadratic, Wendland
 from .radial import Radial
@@ -23,7 +24,7 @@ __all__ = [
     "Gaussian",
     "InverseMultiquadric",
 ]
-__all__ += ["Kernel", "Laplacian", "Linear", "LogPolar", "Matern", "Multiquadric", "NegativeDistance", "OnColumns"]
-__all__ += ["PeriodicGaussian", "Polyharmonic", "Polynomial", "PowerSeries", "Product", "Radial"]
+__all__ += ["Kernel", "Laplacian", "Linear", "LinearMap", "LogPolar", "Matern", "Multiquadric", "NegativeDistance"]
+__all__ += ["OnColumns", "PeriodicGaussian", "Polyharmonic", "Polynomial", "PowerSeries", "Product", "Radial"]
 __all__ += ["RationalQuadratic", "Scaled", "SpectralMixture", "Sum", "Tension", "ThinPlate", "VectorKernel", "Wendland"]
 __all__ += ["all_kernels", "all_vector_kernels"]

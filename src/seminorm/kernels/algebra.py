@@ -369,3 +369,55 @@ class AxisScale(InCoordinates):
         for axis in range(x + y):
             result = result / scale.reshape((-1,) + (1,) * (x + y - 1 - axis))
         return result
+
+
+def summands(kernel: Kernel) -> list[Kernel]:
+    """The kernels whose sum a kernel is.
+
+    Parameters
+    ----------
+    kernel : Kernel
+
+    Returns
+    -------
+    list of Kernel, itself alone if it is no sum
+
+    See Also
+    --------
+    Sum
+
+    Examples
+    --------
+    >>> from seminorm.kernels import Gaussian, ThinPlate
+    >>> from seminorm.kernels.algebra import summands
+    >>> len(summands(Gaussian() + ThinPlate() + Gaussian(2.0)))
+    3
+    """
+    return [kernel] if not isinstance(kernel, Sum) else [*summands(kernel.first), *summands(kernel.second)]
+
+
+def columns_of(kernel: Kernel, dimension: int) -> list[int]:
+    """The columns of X that a kernel looks at: those of :class:`OnColumns`, or all.
+
+    Parameters
+    ----------
+    kernel, dimension : Kernel, int
+
+    Returns
+    -------
+    list of int
+
+    See Also
+    --------
+    OnColumns
+
+    Examples
+    --------
+    >>> from seminorm.kernels import Gaussian
+    >>> from seminorm.kernels.algebra import columns_of
+    >>> columns_of(2 * Gaussian().on_columns([1]), 3), columns_of(Gaussian(), 3)
+    ([1], [0, 1, 2])
+    """
+    while isinstance(kernel, (Scaled, AxisScale)):
+        kernel = kernel.kernel
+    return [int(k) for k in kernel._columns()] if isinstance(kernel, OnColumns) else list(range(dimension))

@@ -199,6 +199,10 @@ class Kernel(EqualByParameters, _GaussianProcessKernel):
         """This kernel after dividing each column of X by its entry of ``scale`` (one number: all columns alike)."""
         return _COMPOSITIONS["scale"](self, scale)
 
+    def linear_map(self, matrix: ArrayLike) -> Kernel:
+        """This kernel of the points x L, for a matrix L (d, k): distances in the metric L L'."""
+        return _COMPOSITIONS["map"](self, matrix)
+
     def __add__(self, other: Kernel) -> Kernel:
         if not isinstance(other, Kernel):
             raise TypeError(

@@ -11,6 +11,7 @@ import numpy as np
 from .algebra import AxisScale, OnColumns, Product, Scaled, Sum
 from .base import ROTATION, TRANSLATION, Kernel
 from .forms import Form, table
+from .linear_map import LinearMap
 from .radial import Radial
 
 #: (squared distances, order of the derivative in them) -> values
@@ -53,6 +54,8 @@ def _part(kernel: Kernel, matrix: np.ndarray) -> RadialPart | None:
         return RadialPart(kernel.profile, matrix, kernel.knots, kernel.closed_form)
     if isinstance(kernel, AxisScale):
         return _part(kernel.kernel, matrix / np.asarray(kernel.scale, dtype=float))
+    if isinstance(kernel, LinearMap):
+        return _part(kernel.kernel, matrix @ np.asarray(kernel.matrix, dtype=float))
     if isinstance(kernel, OnColumns):
         return _part(kernel.kernel, matrix[:, np.asarray(kernel.columns)])
     if isinstance(kernel, Scaled):

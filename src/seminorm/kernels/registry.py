@@ -9,6 +9,7 @@ from .conditional_radial import Multiquadric, NegativeDistance, Polyharmonic, Th
 from .dot_product import FeatureMap, Linear, Polynomial, PowerSeries
 from .elastic import Elastic, VectorKernel
 from .line import BSpline, Dirichlet, FourierSeries, PeriodicGaussian
+from .linear_map import LinearMap
 from .log_polar import LogPolar
 from .positive_radial import Gaussian, InverseMultiquadric, Laplacian, Matern, RationalQuadratic, Wendland
 from .spectral import SpectralMixture
@@ -65,6 +66,7 @@ _register(Sum, lambda: [Sum(Gaussian(), Linear()), Sum(ThinPlate(), 0.5 * Multiq
 _register(Product, lambda: [Product(Gaussian(1.5), Matern(2.5)), Product(Gaussian(), Polynomial(2, 0.5))])
 _register(Scaled, lambda: [Scaled(ThinPlate(), 2.5)])
 _register(OnColumns, lambda: [OnColumns(Matern(2.5), [0]), OnColumns(NegativeDistance(1.5), [0])])
+_register(LinearMap, list)  # its matrix fits one dimension only
 _register(AxisScale, lambda: [AxisScale(Gaussian(), 0.6), AxisScale(ThinPlate(), 3.0)])
 
 #: Kernels of vector fields by name; their points have the number of a component as last column.

@@ -4,6 +4,7 @@ import numpy as np
 
 from .._base.registry import Registry
 from ..kernels import Kernel, Polyharmonic, ThinPlate
+from .additive import PolynomialSum
 from .components import PerComponent, RigidMotions
 from .spaces import Columns, Features, Frozen, NullSpace, Polynomials, UnionSpace
 from .twins import LagrangeBasis, SoftTwin, ThinPlateTwin, Twin
@@ -19,6 +20,7 @@ def _slopes_of_sines(X: np.ndarray) -> np.ndarray:
 all_null_spaces: Registry[NullSpace] = Registry("null space")
 _register = all_null_spaces.register
 _register(Polynomials, lambda: [Polynomials(degree) for degree in (-1, 0, 1, 3)])
+_register(PolynomialSum, lambda: [PolynomialSum([1, 2], [[0, 1], [1]])])
 _register(Columns, lambda: [Columns([1])])
 _register(Features, lambda: [Features(np.sin, jacobian=_slopes_of_sines)])
 _register(UnionSpace, lambda: [UnionSpace(Polynomials(0), Columns([0, 1]))])

@@ -1,4 +1,6 @@
+from .alignments import plot_alignment as plot_alignment
 from .contours import plot_contours as plot_contours
+from .effects import plot_partial_effects as plot_partial_effects
 from .fields import plot_decision as plot_decision
 from .fields import plot_field as plot_field
 from .fields import plot_levels as plot_levels

@@ -17,10 +17,10 @@ from scipy.spatial import cKDTree
 
 from ..clouds.normals.estimation import estimate_normals
 from ..clouds.pairs import HeldOutPairs, mutual_neighbors
+from ..clouds.sampling import OrientedPoints
 from ..fields.field import Field
 from ..shapes.attributes import FILLED
 from .fitting import Model, fit_surface
-from .sampling import OrientedPoints
 from .selection import window_rows
 
 LEAST_SLOPE = 0.3  # below which a value of the function tells little about the distance

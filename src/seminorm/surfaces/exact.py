@@ -1,4 +1,4 @@
-"""The exact function of oriented points: a dense solve, for some thousand points and as the oracle of the fast path.
+"""The exact function of oriented points, by a factorisation or by iteration.
 
 Minimised is [Walder 2008, (4.3)], with weights and a null space,
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,14 +20,17 @@ from .._base import blas as threads
 from .._base.memory import require_memory
 from ..clouds.cloud import as_cloud, weight_per_point
 from ..functions import Expansion, Functional, design, gram
+from ..functions.large_system import MOST_DENSE, large_system, obstacle, warn_unless_converged
 from ..kernels import Kernel, Polyharmonic
 from ..nullspace import identifiable, null_space_for
+from ..shapes.boundaries import check_resolution
 from ..solvers.ridge.selection import choose_alpha
+from ..solvers.ridge.stochastic import StochasticCriteria
 from ..solvers.ridge.system import Factor, ReducedSystem
-from .boundaries import check_resolution
 from .preparation import ReadyPoints, StepClock, automatic_depth, choose_model, chosen, length_or_auto
 from .surface import Surface
 
+_SOLVERS = ("auto", "dense", "fast")
 _MATRICES = 4  # of the size of the system, at the same time (measured: 2.8 to 3.4)
 _ORDER = 3  # of the trials that choose lengths
 _SCALABLE = (2, 3, 4)  # dimensions in which areas are estimated
@@ -49,13 +52,16 @@ def fit_exact(
     null_space=None,
     sensor=None,
     resolution: float | None = None,
+    solver: str = "auto",
+    tol: float = 1e-5,
+    max_iter: int = 300,
     verbose: bool = False,
 ) -> Surface:
     """Fit a surface to points and normals without approximation, with any smooth kernel.
 
     Its function is a combination of the kernel and its gradients at the points. It is negative inside (normals point
-    outwards) and in units of length near the surface. Time grows with the cube and memory with the square of the n (1 +
-    d) observations: 2000 points in space need about 2 GB.
+    outwards) and in units of length near the surface. Up to 2000 points in space are solved for by a factorisation;
+    then an iteration takes its place, for up to some 10^5 points.
 
     Parameters
     ----------
@@ -87,6 +93,13 @@ def fit_exact(
         Where the points were measured from: it orients normals that are estimated.
     resolution : float, optional
         Width of the smallest details, for meshes; by default about the distance of points.
+    solver : {"auto", "dense", "fast"}
+        "dense" factorises the matrix of all n (1 + d) observations, "fast" iterates with sums by near and far field (up
+        to three coordinates, kernels of distances); "auto" is dense for up to 8000 observations, and then fast where
+        the kernel allows it. ``details["solver"]`` tells, and ``details["residual"]`` how far it got.
+    tol, max_iter : float, int
+        Of the fast solver: the residual at which it stops, relative to what of the normals the null space does not
+        explain, and its largest number of steps.
     verbose : bool
         Show progress.
 
@@ -114,17 +127,17 @@ def fit_exact(
     kernel = Polyharmonic(_least_order(d)) if kernel is None else kernel
     _require_gradients(kernel, d)
     alpha = _given_alpha(kernel.for_dimension(d), smoothness, alpha)
-    size = n * (1 + d)
-    advice = "fit a part of the points, or use seminorm.surfaces.reconstruct, which takes millions of them."
-    require_memory(_MATRICES * 8 * size**2, f"an exact fit of {n} oriented points ({size} observations)", advice)
+    iteration = Iteration(float(tol), int(max_iter), verbose)
+    solver = _chosen_solver(solver, kernel, n, d, iteration)
     scales = _Scales.of(ready, smoothness if alpha is None else None, tolerance, resolution, verbose)
     clock.lap("choose")
     if scales.smoothness is not None:
         alpha = scales.smoothness ** (kernel.for_dimension(d).dilation_degree + d - 3)
     factor = None if isinstance(alpha, str) else alpha
-    function, used = _solve(ready, kernel, factor, scales.tolerance, scales.weights, null_space)
+    parts = ready, kernel, factor, scales.tolerance, scales.weights, null_space
+    function, used, residual = _solve(*parts, iteration if solver == "fast" else None)
     clock.lap("fit")
-    details = {**ready.details(), "exact": True, "residual": 0.0, "alpha": used}
+    details = {**ready.details(), "exact": True, "solver": solver, "residual": residual, "alpha": used}
     if scales.smoothness is not None:
         details["smoothness"] = scales.smoothness
     details |= {"tolerance": scales.tolerance, "trials": scales.trials, "seconds": clock.seconds}
@@ -186,10 +199,44 @@ class _Scales:
         return cls(weights, None if by_alpha else given, distance, resolution or finest, trials)
 
 
+class Iteration(NamedTuple):
+    """How the fast solver works."""
+
+    tol: float
+    max_iter: int
+    verbose: bool
+
+
+def _chosen_solver(solver: str, kernel: Kernel, n: int, d: int, iteration: Iteration) -> str:
+    """What was asked for, with an error if that does not do; for "auto" what suits n points."""
+    if solver not in _SOLVERS:
+        raise ValueError(f"solver must be one of {', '.join(map(repr, _SOLVERS))}, got {solver!r}.")
+    if not (0 < iteration.tol < 1 and iteration.max_iter >= 1):
+        raise ValueError(
+            f"tol must lie between 0 and 1, and max_iter be at least 1, got {iteration.tol!r} and "
+            f"{iteration.max_iter!r}."
+        )
+    size = n * (1 + d)
+    hindrance = obstacle(kernel, [Functional.gradients(np.zeros((1, d)))])
+    if solver == "fast" and hindrance is not None:
+        raise ValueError(f"solver='fast' cannot be used here: {hindrance}. Use solver='dense'.")
+    if solver == "fast" or (solver == "auto" and size > MOST_DENSE and hindrance is None):
+        return "fast"
+    advice = "fit a part of the points, or use seminorm.surfaces.reconstruct, which takes millions of them."
+    require_memory(_MATRICES * 8 * size**2, f"an exact fit of {n} oriented points ({size} observations)", advice)
+    return "dense"
+
+
 def _solve(
-    ready: ReadyPoints, kernel: Kernel, alpha: float | None, tolerance: float, weights: np.ndarray, null_space
-) -> tuple[Expansion, float | None]:
-    """The function, and the alpha that was given or found."""
+    ready: ReadyPoints,
+    kernel: Kernel,
+    alpha: float | None,
+    tolerance: float,
+    weights: np.ndarray,
+    null_space,
+    iteration: Iteration | None,
+) -> tuple[Expansion, float | None, float]:
+    """The function, the alpha that was given or found, and the residual."""
     used = weights > 0
     if not used.any():
         raise ValueError("areas and confidence leave no point that counts: one of them is zero everywhere.")
@@ -200,15 +247,20 @@ def _solve(
     # the roots of these weights also bring values and slopes to one unit: the system does not feel the user's
     all_weights = np.concatenate([weights / tolerance**2, np.repeat(weights, d)])
     space = null_space_for("auto" if null_space is None else null_space, kernel, points)
-    with threads.suited_to(n * (1 + d)):
-        dual, null, alpha = _coefficients(kernel, functionals, targets, all_weights, space, alpha)
-    return Expansion(kernel, functionals, dual, space, null), alpha
-
-
-def _coefficients(kernel, functionals, targets, weights, space, alpha: float | None):
     P = design(space, functionals)
-    combinations = identifiable(space, np.sqrt(weights)[:, None] * P)
+    combinations = identifiable(space, np.sqrt(all_weights)[:, None] * P)
     P = P if combinations is None else P @ combinations
+    if iteration is None:
+        with threads.suited_to(n * (1 + d)):
+            dual, null, alpha = _factorized(kernel, functionals, targets, all_weights, P, alpha)
+        residual = 0.0
+    else:
+        dual, null, alpha, residual = _iterated(kernel, functionals, targets, all_weights, P, alpha, iteration)
+    null = null if combinations is None else combinations @ null
+    return Expansion(kernel, functionals, dual[:, 0], space, null[:, 0]), alpha, residual
+
+
+def _factorized(kernel, functionals, targets, weights, P, alpha: float | None):
     system = ReducedSystem(gram(kernel, functionals), P, targets, weights)
     if system.size == system.rank:  # the null space meets all observations
         g = np.empty((0, 1))
@@ -217,8 +269,19 @@ def _coefficients(kernel, functionals, targets, weights, space, alpha: float | N
         g, alpha = chosen_alpha.g, chosen_alpha.alpha
     else:
         g = Factor(system, alpha).g
-    dual, null = system.coefficients(g)
-    return dual[:, 0], (null if combinations is None else combinations @ null)[:, 0], alpha
+    return *system.coefficients(g), alpha
+
+
+def _iterated(kernel, functionals, targets, weights, P, alpha: float | None, iteration: Iteration):
+    tol, max_iter, verbose = iteration
+    with threads.one_thread():
+        system = large_system(kernel, functionals, weights, P, tol)
+        if alpha is None:
+            scaled = targets / system.units
+            alpha = StochasticCriteria(system.scaled, scaled, np.zeros(1), 0, "reml", max_iter, verbose).minimize()
+        found = system.solve(targets, alpha, tol=tol, max_iter=max_iter, verbose=verbose)
+    warn_unless_converged(found, tol)
+    return found.dual, found.null, alpha, found.residual
 
 
 def _least_order(dimension: int) -> int:

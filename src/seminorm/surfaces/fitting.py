@@ -16,6 +16,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import DTypeLike
 
+from ..clouds.sampling import OrientedPoints
 from ..fields.deepening import occupied_cells
 from ..fields.field import Field
 from ..fields.levels import LevelProblem, fit_coarse_to_fine
@@ -23,7 +24,6 @@ from ..fields.pointwise import PointEquations
 from ..fields.system import collapse
 from ..fields.tree import Tree
 from ..solvers.linear.conjugate_gradients import Outcome
-from .sampling import OrientedPoints
 
 _SAMPLE_PER_CELL = 3  # points in a cell that suffice for a coarse level
 _SAMPLE_LEAST = 2000

@@ -9,16 +9,7 @@ import numpy as np
 
 from ..fields.field import Field, sample_blocks
 from ..shapes.attributes import distance_and_spacing
-from ..shapes.extraction.creases import sharpened
-from ..shapes.extraction.marching import component_labels, extract
-from ..shapes.extraction.shaping import Shaping
-from ..shapes.extraction.sides import OrientedData
-from ..shapes.extraction.thinning import QUALITY
-from ..shapes.extraction.trimming import SMOOTHING, components_with_data, smoothed
-from ..shapes.handles import without_handles
-from ..shapes.mesh import Mesh
-from ..shapes.openness import looks_closed, opened
-from .boundaries import (
+from ..shapes.boundaries import (
     WIDE_BORDER,
     box_around,
     check_boundary,
@@ -28,6 +19,15 @@ from .boundaries import (
     default_trim,
     trimmed,
 )
+from ..shapes.extraction.creases import sharpened
+from ..shapes.extraction.marching import component_labels, extract
+from ..shapes.extraction.shaping import Shaping
+from ..shapes.extraction.sides import OrientedData
+from ..shapes.extraction.thinning import QUALITY
+from ..shapes.extraction.trimming import SMOOTHING, components_with_data, smoothed
+from ..shapes.handles import without_handles
+from ..shapes.mesh import Mesh
+from ..shapes.openness import looks_closed, opened
 
 if TYPE_CHECKING:
     from .surface import Surface

@@ -15,13 +15,14 @@ from ..clouds.frames import GROUP_POINTS, frames_of, has_frames
 from ..fields.field import Field
 from ..shapes import attributes as measures
 from ..shapes.attributes import FILLED, Neighborhood, distance_and_spacing
+from ..shapes.boundaries import BORDER, box_around, check_boundary, check_resolution, default_trim, trimmed
 from ..shapes.carried import FrameAttachments
+from ..shapes.carried_frames import CarriedFrames
 from ..shapes.extraction.marching import component_labels, extract
 from ..shapes.extraction.trimming import SMOOTHING, smoothed
 from ..shapes.implicit import Implicit, as_bounds
 from ..shapes.mesh import Mesh
 from ..shapes.openness import looks_closed, opened
-from .boundaries import BORDER, box_around, check_boundary, check_resolution, default_trim, trimmed
 
 _MESH_CELLS = 64  # along the longest side, of the coarsest mesh by default
 _FEWEST = 10  # points that are looked at for what supports a moment
@@ -33,11 +34,11 @@ _OPENNESS_LOOKS = 3  # frames that tell whether the surface is open
 
 
 class MovingSurface:
-    """A surface that moves: the zero set of a field in space and time, as :func:`reconstruct_moving` makes it.
+    """A surface that moves: the zero set of a function of space and time, as :func:`reconstruct_moving` makes it.
 
     Parameters
     ----------
-    field : Field
+    field : Field or CarriedFrames
         Of four coordinates, the last of which is time.
     points, times : arrays (n, 3) and (n,)
     details : dict, optional
@@ -63,7 +64,7 @@ class MovingSurface:
 
     def __init__(
         self,
-        field: Field,
+        field: Field | CarriedFrames,
         points: np.ndarray,
         times: np.ndarray,
         details: dict | None = None,
@@ -81,13 +82,23 @@ class MovingSurface:
             f"depth {self.field.depth}, {self.field.n_coef} coefficients>"
         )
 
+    @property
+    def resolution(self) -> float:
+        """Width of the finest cells in space."""
+        if isinstance(self.field, CarriedFrames):
+            return self.field.resolution
+        return float(self.field.tree.spacing(self.field.depth) * self.field.tree.box.scale[0])
+
     def at(self, time: float) -> Moment:
-        """The surface at a time that the field covers, some way beyond those of the data: a shape in space."""
+        """The surface at a time that the function covers: a shape in space.
+
+        Functions of frames end at the first and last one, one function of space and time goes on some way beyond.
+        """
         low, high = self.field.bounds
         if not (np.isfinite(time) and low[-1] <= time <= high[-1]):
             raise ValueError(
-                f"time={time!r} is beyond the times the field covers, {low[-1]:.6g} to {high[-1]:.6g}; the data range "
-                f"from {self.times.min():.6g} to {self.times.max():.6g}."
+                f"time={time!r} is beyond the times the function covers, {low[-1]:.6g} to {high[-1]:.6g}; the data "
+                f"range from {self.times.min():.6g} to {self.times.max():.6g}."
             )
         return Moment(self, float(time))
 
@@ -125,7 +136,8 @@ class MovingSurface:
         if content.get("type") != "MovingSurface":
             raise ValueError(f"{path} does not hold a MovingSurface.")
         points, times, details = (content[name] for name in ("points", "times", "details"))
-        moving = cls(Field.from_content(content, path), points, times, details)
+        kind = CarriedFrames if "moves" in content else Field
+        moving = cls(kind.from_content(content, path), points, times, details)
         if "attached" in content:
             moving._attached = FrameAttachments.from_content(points, times, content["attached"])
         return moving
@@ -142,8 +154,7 @@ class Moment(Implicit):
         self.moving, self.time = moving, time
         self._longest = float(np.ptp(moving.points, axis=0).max())
         self.bounds = box_around(moving.points, BORDER)
-        box, depth = moving.field.tree.box, moving.field.depth
-        self.resolution = float(moving.field.tree.spacing(depth) * box.scale[0])
+        self.resolution = moving.resolution
 
     def __repr__(self):
         return f"<{self.moving!r} at time {self.time:.6g}>"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from time import perf_counter
@@ -16,12 +16,12 @@ from ..clouds.cleaning import Belonging
 from ..clouds.cloud import PointCloud, as_cloud, weight_per_point
 from ..clouds.normals.estimation import OrientedCloud, estimate_normals
 from ..clouds.preparation import drop_invalid
+from ..clouds.sampling import OrientedPoints
 from ..clouds.scan_normals import estimate_scan_normals
 from ..clouds.trust import points_inwards
 from ..fields.limits import DEEPEST_SURFACE
-from .boundaries import check_resolution
+from ..shapes.boundaries import check_resolution
 from .fitting import Model
-from .sampling import OrientedPoints
 from .selection import ModelSelection, Trial
 
 LARGE = 100_000  # points, above which order 2 is the default: it is as accurate there, and twice as fast
@@ -128,9 +128,10 @@ class ReadyPoints:
         """The given areas times the confidence."""
         return self.columns["areas"] * self.columns.get("confidence", 1.0)
 
-    def oriented(self) -> OrientedPoints:
-        """The points scaled, with the area that each stands for, given or estimated."""
-        oriented = OrientedPoints.prepare(self.points, self.normals, self.columns.get("confidence"))
+    def oriented(self, around: np.ndarray | None = None) -> OrientedPoints:
+        """The points scaled, with the area that each stands for, given or estimated; ``around`` as for
+        :meth:`OrientedPoints.prepare`."""
+        oriented = OrientedPoints.prepare(self.points, self.normals, self.columns.get("confidence"), around=around)
         if "areas" not in self.columns:
             return oriented
         return replace(oriented, area=self.weights() / oriented.size ** (self.points.shape[1] - 1))
@@ -164,7 +165,8 @@ class StepClock:
     def lap(self, step: str) -> None:
         """Count the time since the last lap for a step."""
         now = perf_counter()
-        self.seconds[step], self._last = now - self._last, now
+        self.seconds[step] = self.seconds.get(step, 0.0) + now - self._last
+        self._last = now
 
 
 def choose_model(
@@ -179,11 +181,13 @@ def choose_model(
     estimated: bool = False,
     coarser: int = 0,
     verbose: bool = False,
+    others: Sequence[OrientedPoints] = (),
 ) -> tuple[Model, list[Trial]]:
     """The model with the lengths and the depth that are given, the others chosen, and the trials that chose them.
 
     ``estimated`` says that the normals come from the points; a depth that is chosen is at least so many levels
-    ``coarser`` than the distance of the points suggests.
+    ``coarser`` than the distance of the points suggests. ``others`` are point sets in the same box that are to have the
+    same model.
     """
     given = {"smoothness": smoothness, "tolerance": tolerance}
     lengths = {name: length_or_auto(name, length) for name, length in given.items()}
@@ -196,7 +200,8 @@ def choose_model(
             bar.set_postfix_str(f"depth {trial.model.depth}, smoothness {trial.model.smoothness * points.size:.3g}")
             bar.update()
 
-        selection = ModelSelection(points, order, order, deepest, report, fixed_depth=fixed, estimated=estimated)
+        options: dict[str, Any] = {"fixed_depth": fixed, "estimated": estimated, "others": others}
+        selection = ModelSelection(points, order, order, deepest, report, **options)
         scaled = {name: None if length is None else length / points.size for name, length in lengths.items()}
         return selection.search(**scaled), selection.trials
 

@@ -1,29 +1,17 @@
-"""Reconstruct a surface from points, with or without normals, at rest or moving."""
+"""Reconstruct a surface from points, with or without normals."""
 
 from dataclasses import replace
-from numbers import Real
 from typing import Any
 
-from tqdm import tqdm
-
-from .._base.memory import NotEnoughMemoryError
-from .._base.warnings import warn_user
-from ..clouds.frames import gathered_frames, time_scale_of_motion, with_frame_normals
+from ..clouds.gathering import gathered
 from ..clouds.normals.planar import in_plane
-from .fitting import SurfaceFit, fit_surface, settle_normals
-from .moving import MovingSurface
+from .chosen_fit import chosen_fit, order_of, settled, warn_of_angles
 from .outside import kept_outside
 from .planar import ready_in_plane
-from .preparation import LARGE, ReadyPoints, StepClock, choose_model, chosen, length_or_auto
-from .sampling import OrientedPoints
-from .scans import gathered, reconciled
-from .selection import Trial
+from .preparation import LARGE, ReadyPoints, StepClock, chosen
+from .scans import reconciled
 from .surface import Surface
 from .uncertainty import FitModel
-
-_STRANGE = 0.75  # mean of one minus the cosine of held-out normals
-_ROUNDS = 3  # of fits with their own normals, where these were estimated
-_EXACT = 0.4  # smoothness over tolerance: 0.25 at first (order 3), more where trials found the points exact
 
 
 def reconstruct(
@@ -135,7 +123,7 @@ def reconstruct(
         measured = ready.points
         ready, scans = reconciled(ready if origin is None else replace(ready, origin=origin))
     clock.lap("normals")
-    order = _order(order, fast or len(ready.points) > LARGE)
+    order = order_of(order, fast or len(ready.points) > LARGE)
     oriented, across = ready.oriented(), measured.shape[1] - 1
     if outliers == "auto":
         turned = ready.outwards(oriented.area * oriented.size**across)
@@ -144,12 +132,10 @@ def reconstruct(
     estimated = not ready.origin.startswith("given")
     wanted |= {"depth": depth, "resolution": resolution, "estimated": estimated, "coarser": coarser, "verbose": verbose}
     solver: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "memory_limit": memory_limit}
-    fit, trials = _chosen_fit(oriented, order, wanted, solver, clock)
-    _warn_of_angles(trials, estimated)
-    # where points count for more than their normals, estimated normals can be improved by the fit
-    exact = fit.model.smoothness > _EXACT * fit.model.tolerance
-    if estimated and exact and len(ready.points) <= LARGE:
-        fit = settle_normals(fit, ready.points, _ROUNDS, **solver)
+    fit, trials = chosen_fit(oriented, order, wanted, solver, clock)
+    warn_of_angles(trials, estimated)
+    if estimated:
+        fit = settled(fit, ready.points, **solver)
     fit = kept_outside(fit, **solver)
     clock.lap("fit")
     area = float((oriented.spacing**across).sum() * oriented.size**across)
@@ -160,140 +146,7 @@ def reconstruct(
     return Surface(fit.field(), measured, details, normals=ready.normals, attributes=ready.attributes, model=of_fit)
 
 
-def reconstruct_moving(
-    points,
-    normals=None,
-    times=None,
-    *,
-    sensor=None,
-    confidence=None,
-    depth: int | str = "auto",
-    resolution: float | None = None,
-    smoothness: float | str = "auto",
-    tolerance: float | str = "auto",
-    time_scale: float | str = "auto",
-    order: int | str = "auto",
-    fast: bool = False,
-    memory_limit: float | None = None,
-    tol: float = 1e-2,
-    max_iter: int = 100,
-    verbose: bool = False,
-) -> MovingSurface:
-    """Reconstruct a surface that moves: one function of space and time for points that were measured at times.
-
-    It minimises what :func:`reconstruct` does, with derivatives in space and time. Only the part of its gradient in
-    space is compared with the normals.
-
-    Parameters
-    ----------
-    points : array (n, 3), PointCloud, path of a file, or a point cloud of Open3D, trimesh or PyVista, of all times
-        Or a list of these, one per frame. Colours and other attributes are carried to the surface.
-    normals : array (n, 3), optional, for several frames a list
-        Pointing outwards. Taken from ``points`` if those have them, else estimated for the points of each time, with
-        signs that agree from frame to frame; ``details["normals"]`` says which.
-    times : array (n,)
-        When each point was measured; for a list of frames, when each frame was.
-    sensor : array (3,) or (n, 3), optional
-        Where the points were measured from: it orients normals that are estimated.
-    confidence, depth, resolution, smoothness, tolerance, order, fast, memory_limit, tol, max_iter, verbose
-        As for :func:`reconstruct`; the longest side of the data may be that of time. The default order is 3.
-    time_scale : float or "auto"
-        Length that one unit of time counts as: about how far the surface moves in it, or more for less coupling of
-        different times. By default three times as far as it moves.
-
-    Returns
-    -------
-    MovingSurface, ``moving.at(time)`` is the surface at any time
-
-    See Also
-    --------
-    reconstruct : For points of one time.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from seminorm.surfaces import reconstruct_moving
-    >>> normals = np.random.default_rng(0).standard_normal((400, 3))
-    >>> normals /= np.linalg.norm(normals, axis=1, keepdims=True)
-    >>> times = np.repeat([0.0, 1.0], 200)
-    >>> points, lengths = normals * (1 + times[:, None]), {"smoothness": 0.1, "tolerance": 0.1, "time_scale": 1.0}
-    >>> growing = reconstruct_moving(points, normals, times, depth=2, **lengths)
-    >>> growing.at(0.5).inside([[1.3, 0, 0], [1.7, 0, 0]]).tolist()
-    [True, False]
-    """
-    clock = StepClock()
-    given, moments = gathered_frames(points, normals, times)
-    origin = "given"
-    if given.normals is None:
-        given, origin = with_frame_normals(given, moments, sensor, verbose)
-    elif sensor is not None:
-        raise ValueError("sensor orients normals that are estimated, and normals are given: leave out one of them.")
-    ready = ReadyPoints.of(given, confidence=confidence, columns={"times": moments}, verbose=verbose)
-    ready = replace(ready, origin=origin)
-    ready.require_enough()
-    clock.lap("normals")
-    order = _order(order, fast)
-    scale = length_or_auto("time_scale", time_scale)
-    if scale is None:
-        scale = time_scale_of_motion(ready.points, ready.normals, ready.columns["times"])
-    oriented = ready.oriented_in_time(scale)
-    wanted: dict[str, Any] = {"smoothness": smoothness, "tolerance": tolerance, "fast": fast}
-    wanted |= {"depth": depth, "resolution": resolution, "estimated": origin != "given", "verbose": verbose}
-    solver: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "memory_limit": memory_limit}
-    fit, trials = _chosen_fit(oriented, order, wanted, solver, clock)
-    _warn_of_angles(trials, origin != "given")
-    clock.lap("fit")
-    details = {**ready.details(), "residual": fit.outcome.residual, "time_scale": scale}
-    details |= {"seconds": clock.seconds, **chosen(fit.model, oriented, trials)}
-    return MovingSurface(fit.field(), ready.points, ready.columns["times"], details, attributes=ready.attributes)
-
-
-def _chosen_fit(
-    points: OrientedPoints, order: int, wanted: dict[str, Any], solver: dict[str, Any], clock: StepClock
-) -> tuple[SurfaceFit, list[Trial]]:
-    """The fit of the model that :func:`choose_model` finds; of a coarser one, if memory does not allow it."""
-    for name, value in solver.items():
-        if not (value is None and name == "memory_limit") and not (isinstance(value, Real) and float(value) > 0):
-            raise ValueError(f"{name} must be a positive number, got {value!r}.")
-    model, trials = choose_model(points, order, **wanted)
-    clock.lap("choose")
-    may_be_coarser = wanted["depth"] == "auto" and wanted["resolution"] is None
-    with tqdm(total=model.depth + 1, desc="fitting", disable=not wanted["verbose"], leave=False) as bar:
-
-        def report(fit: SurfaceFit) -> None:
-            bar.set_postfix_str(f"{fit.tree.size} coefficients")
-            bar.update()
-
-        while True:
-            try:
-                return fit_surface(points, model, report=report, **solver), trials
-            except NotEnoughMemoryError as error:
-                if not may_be_coarser or model.depth <= 2:
-                    raise
-                warn_user(f"{error} The surface stays at depth {model.depth - 1}.")
-                model = model.on_level(model.depth - 1)
-
-
 def _refuse_scans(**given: Any) -> None:
     for name, value in given.items():
         if value is not None:
             raise ValueError(f"{name} is for scans in space, and these points lie in the plane: leave it out.")
-
-
-def _warn_of_angles(trials: list[Trial], estimated: bool) -> None:
-    """Warn if the best of the trials does not know the normals of points that were held out."""
-    angle = min(trials, key=lambda trial: trial.score).angle if trials else 0.0
-    if angle > _STRANGE:
-        advice = "the points lie on no surface that one could see" if estimated else "leave the normals out"
-        warn_user(
-            f"normals of points that were held out are not those of the surface (mean cosine {1.0 - angle:.2f}): they "
-            f"are wrong, or noise hides the surface; {advice}."
-        )
-
-
-def _order(order: int | str, second: bool) -> int:
-    if isinstance(order, str) and order == "auto":
-        return 2 if second else 3
-    if order not in (2, 3):
-        raise ValueError(f"order must be 2, 3 or 'auto', got {order!r}.")
-    return int(order)

@@ -6,14 +6,14 @@ alone hardly notices small shifts. The product of the two, each in its first pow
 best.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from ..clouds.sampling import OrientedPoints
 from ..fields.pointwise import PointEquations
 from .fitting import Model, SurfaceFit, fit_surface
-from .sampling import OrientedPoints
 
 _SEED = 20211  # not a number that anybody would seed a sample with: the choice must not depend on it
 _WINDOWS = 3
@@ -25,6 +25,7 @@ _COARSEST = 16.0  # times the finest scale
 _STEP = 2.0
 _GAIN = 0.01  # of the score, that counts as better
 _TIE = 0.05  # of the score, by which a smaller tolerance may be worse where normals are estimated (measured)
+_TIE_OF_FRAMES = 0.15  # the same for frames: their means need less smoothing than each alone (measured)
 _CLOSE = 0.3  # difference of the scores of two scales, above which none between them is tried
 _ANGLE = 0.5  # exponent of the mean of one minus the cosine: about that of the mean angle
 _LEAST_SLOPE = 0.2
@@ -49,7 +50,9 @@ class ModelSelection:
     finer, or the finest if that is fixed. The first trials are at four times and twice the finest scale, the cells of
     the level ``deepest``. If the finer one is better, the finest is tried; if not, there is noise, and the search goes
     on to coarser scales as long as the score falls. Then come half steps, and smaller tolerances. Where normals are
-    ``estimated`` from the points, points say more than normals do, and ties go to the smaller tolerance.
+    ``estimated`` from the points, points say more than normals do, and ties go to the smaller tolerance. If there are
+    ``others``, point sets in the same box, the mean of all scores counts; with estimated normals the smallest distance
+    decides among the trials that are nearly as good.
     """
 
     def __init__(
@@ -61,14 +64,13 @@ class ModelSelection:
         report: Callable[[Trial], None] | None = None,
         fixed_depth: bool = False,
         estimated: bool = False,
+        others: Sequence[OrientedPoints] = (),
     ):
         self.order, self.degree, self.deepest, self._report = order, degree, deepest, report
         self._fixed_depth, self._tie = fixed_depth, _TIE if estimated else 0.0
-        part = windows(points)
-        held = np.random.default_rng([_SEED, len(part)]).random(len(part)) < _HELD_OUT
-        self._training, self._test = part[~held], part[held]
+        self._parts = [_divided(windows(part)) for part in (points, *others)]
         self.trials: list[Trial] = []
-        self._fit: SurfaceFit | None = None
+        self._fits: list[SurfaceFit | None] = [None] * len(self._parts)
 
     def search(self, *, smoothness: float | None = None, tolerance: float | None = None) -> Model:
         """The best model; what is given is not searched for."""
@@ -105,6 +107,9 @@ class ModelSelection:
                 if trial.score >= best.score + self._tie:
                     break
                 best = trial
+        if self._tie and len(self._parts) > 1:
+            alike = [trial for trial in self.trials if trial.score <= best.score + _TIE_OF_FRAMES]
+            best = min(alike, key=lambda trial: trial.distance)
         return best.model
 
     def _model(self, scale: float, weight: float, smoothness: float | None, tolerance: float | None) -> Model:
@@ -117,12 +122,22 @@ class ModelSelection:
         return Model(self.order, self.degree, smoothness, tolerance, depth)
 
     def _try(self, model: Model, scale: float) -> Trial:
-        self._fit = fit_surface(self._training, model, start=self._fit, tol=_TOL)
-        trial = Trial(model, scale, *held_out_errors(self._fit, self._test))
+        errors = []
+        for k, (training, test) in enumerate(self._parts):
+            fit = self._fits[k] = fit_surface(training, model, start=self._fits[k], tol=_TOL)
+            errors.append(held_out_errors(fit, test))
+        score, distance, angle = np.mean(errors, axis=0).tolist()
+        trial = Trial(model, scale, score, distance, angle)
         self.trials.append(trial)
         if self._report is not None:
             self._report(trial)
         return trial
+
+
+def _divided(points: OrientedPoints) -> tuple[OrientedPoints, OrientedPoints]:
+    """Points to fit, and points that are held out."""
+    held = np.random.default_rng([_SEED, len(points)]).random(len(points)) < _HELD_OUT
+    return points[~held], points[held]
 
 
 def held_out_errors(fit: SurfaceFit, test: OrientedPoints) -> tuple[float, float, float]:

@@ -18,12 +18,12 @@ from ..clouds.scans import SCAN
 from ..fields.field import Field
 from ..shapes import attributes as measures
 from ..shapes.attributes import Neighborhood, check_names
+from ..shapes.boundaries import BORDER, WIDE_BORDER, box_around, check_boundary, check_hole, check_resolution
 from ..shapes.carried import Attachments
 from ..shapes.contours import Contours
 from ..shapes.data_contours import data_contours
 from ..shapes.implicit import Implicit
 from ..shapes.mesh import Mesh
-from .boundaries import BORDER, WIDE_BORDER, box_around, check_boundary, check_hole, check_resolution
 from .meshing import MeshPlan, SurfaceMesher, least_quality
 from .uncertainty import FitModel, place_deviation
 

@@ -12,12 +12,15 @@ from ..transformations.finite import Reflection
 from ..transformations.vectors import Rotation, Shift
 from .base import Distance, Euclidean
 from .distortion import ImageDistortion
+from .edits import EDR, ERP, LCSS, MSM, TWE
 from .minimum import MinimumDistance
 from .point_sets import PointSetDistance
+from .soft import SoftDTW
 from .subspace import SubspaceDistance
+from .symbols import Levenshtein
 from .tangent import TangentDistance
 from .user import UserDistance
-from .warping import DTW, Frechet
+from .warping import ADTW, DTW, DerivativeDTW, Frechet, ShapeDTW, WeightedDTW
 
 
 def _city_block(x: np.ndarray, y: np.ndarray) -> float:
@@ -41,7 +44,17 @@ _register(
 )
 _register(ImageDistortion, lambda: [ImageDistortion((3, 4))])
 _register(DTW, lambda: [DTW(), DTW(window=0.2), DTW(window=3, squared=True)])
-_register(Frechet)
+_register(Frechet, lambda: [Frechet(), Frechet(window=0.2)])
+_register(DerivativeDTW, lambda: [DerivativeDTW(), DerivativeDTW(window=0.2)])
+_register(WeightedDTW, lambda: [WeightedDTW(), WeightedDTW(0.5, window=0.5)])
+_register(ADTW, lambda: [ADTW(), ADTW(0.1, window=4)])
+_register(ShapeDTW, lambda: [ShapeDTW(2), ShapeDTW(window=0.3)])
+_register(ERP, lambda: [ERP(), ERP(1.0, window=3)])
+_register(LCSS, lambda: [LCSS(), LCSS(0.2, window=0.25)])
+_register(EDR, lambda: [EDR(), EDR(0.3, window=0.25)])
+_register(TWE, lambda: [TWE(), TWE(0.1, 0.3, window=3)])
+_register(MSM, lambda: [MSM(), MSM(0.1, window=3)])
+_register(SoftDTW, lambda: [SoftDTW(), SoftDTW(0.1, window=0.3)])
 _register(SubspaceDistance, lambda: [SubspaceDistance(), SubspaceDistance(baseline_degree=1, scale=True)])
 _register(
     PointSetDistance,
@@ -51,4 +64,5 @@ _register(
         PointSetDistance(n_points=6, matching=True),
     ],
 )
+_register(Levenshtein, lambda: [Levenshtein(), Levenshtein(0.5, normalized=True)])
 _register(UserDistance, lambda: [UserDistance(_city_block)])

@@ -2,100 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ... import _native
-from .base import Distance, require_matrix
-
-_EVERYTHING = 1 << 40
-_CELLS_AT_ONCE = 100_000_000  # of the tables, by one thread: a few hundredths of a second
+from .elastic import ElasticDistance, RootedDistance, TableTerms, non_negative_number
+from .series import Series
 
 
-class Series(NamedTuple):
-    """All samples (samples, channels) one after another: series i is ``values[starts[i]:starts[i + 1]]``."""
-
-    values: np.ndarray
-    starts: np.ndarray
-
-    @property
-    def lengths(self) -> np.ndarray:
-        """Number of samples per series."""
-        return np.diff(self.starts)
-
-    @property
-    def channels(self) -> int:
-        """Number of numbers per sample."""
-        return self.values.shape[1]
-
-    @classmethod
-    def of(cls, X: Any, name: str = "X") -> Series:
-        """Rows (n, length), an array (n, length, channels), or a list of arrays (length,) or (length, channels)."""
-        if isinstance(X, cls):
-            return X
-        if not (isinstance(X, Sequence) or (isinstance(X, np.ndarray) and X.dtype.kind == "O")):
-            X = _numbers(X, name)
-            if X.ndim not in (2, 3):
-                raise ValueError(
-                    f"{name} must be rows (n, length), an array (n, length, channels) or a list of series, got an "
-                    f"array of shape {X.shape}. A single series is the list [{name}]."
-                )
-        parts = [_samples(x, f"{name}[{i}]") for i, x in enumerate(X)]
-        if not parts:
-            raise ValueError(f"{name} has no series: give at least one.")
-        for i, part in enumerate(parts):
-            if part.shape[1] != parts[0].shape[1]:
-                raise ValueError(
-                    f"{name}[{i}] has {part.shape[1]} channels and {name}[0] has {parts[0].shape[1]}: all series must "
-                    "have the same number."
-                )
-        starts = np.concatenate([[0], np.cumsum([len(part) for part in parts])])
-        return cls(np.ascontiguousarray(np.concatenate(parts)), starts.astype(np.int64))
-
-
-class _Warping(Distance):
-    """What the warping distances share: patterns are series of any length with the same channels."""
-
-    def patterns(self, X: Any, name: str = "X") -> Series:
-        return Series.of(X, name)
-
-    def pairwise(self, X: Any, Y: Any = None) -> np.ndarray:
-        """All distances (n, m) between series: arrays (n, length), (n, length, channels), or lists of single series."""
-        return super().pairwise(X, Y)
-
-    def to_origin(self, X: Any) -> np.ndarray:
-        """Distances (n,) to series of zeros that have the same lengths."""
-        series = self.patterns(X)
-        squares = np.einsum("ij,ij->i", series.values, series.values)
-        return self._finish((np.maximum if self._largest else np.add).reduceat(squares, series.starts[:-1]))
-
-    #: whether the cost of a matching is the largest of its squared differences, not their sum
-    _largest = False
-
-    def _half_width(self) -> tuple[int, float]:
-        """The window in samples, and as a share of the longer length or -1."""
-        return _EVERYTHING, -1.0
-
-    def _finish(self, squares: np.ndarray) -> np.ndarray:
-        return np.sqrt(squares, out=squares)
-
-    def _pairwise(self, X: Series, Y: Series | None) -> np.ndarray:
-        other = X if Y is None else Y
-        if X.channels != other.channels:
-            raise ValueError(f"X has {X.channels} channels and Y has {other.channels}: they must have the same number.")
-        window, share = self._half_width()
-        _check_window(window, share, X.lengths, other.lengths, "X", "X" if Y is None else "Y")
-        n, m = len(X.lengths), len(other.lengths)
-        require_matrix(n, m)
-        if Y is not None and n > m:
-            return self._finish(_squares(Y, X, window, share, self._largest).T)
-        return self._finish(_squares(X, Y, window, share, self._largest))
-
-
-class DTW(_Warping):
+class DTW(RootedDistance):
     r"""Dynamic time warping: sample i of one series is matched with sample j of the other, never going back in time,
 
     .. math:: d(x, y)^2 = \min \sum_{(i, j)} |x_i - y_j|^2
@@ -110,10 +25,15 @@ class DTW(_Warping):
         between 0 and 1 of the longer length (float), or no limit. It must be at least the difference of the lengths.
     squared : bool, default False
         Leave out the square root.
+    channels : "last" or "first", default "last"
+        Whether arrays of series with several channels are (n, length, channels) or (n, channels, length).
+    dtype : numpy.float64 or numpy.float32, default numpy.float64
+        Single precision is about three times as fast.
 
     See Also
     --------
     Frechet : The largest difference along the path instead of the sum.
+    ADTW : Steps off the diagonal cost something.
 
     Examples
     --------
@@ -122,33 +42,31 @@ class DTW(_Warping):
     0.0
     >>> DTW(window=0).distance([0.0, 0.0, 1.0], [0.0, 1.0, 0.0])
     1.4142135623730951
+    >>> DTW().path([0.0, 0.0, 1.0], [0.0, 1.0, 1.0])
+    array([[0, 0],
+           [1, 0],
+           [2, 1],
+           [2, 2]])
     """
 
-    def __init__(self, window: float | None = None, squared: bool = False):
-        self.window, self.squared = window, squared
+    _rule = "warping"
 
-    def _half_width(self) -> tuple[int, float]:
-        if self.window is None:
-            return _EVERYTHING, -1.0
-        if isinstance(self.window, Integral) and not isinstance(self.window, bool) and self.window >= 0:
-            return min(int(self.window), _EVERYTHING), -1.0
-        if isinstance(self.window, Real) and not isinstance(self.window, Integral) and 0 <= self.window <= 1:
-            return _EVERYTHING, float(self.window)
-        raise ValueError(
-            f"window must be None, a whole number of samples (int, at least 0) or a share of the longer length (float "
-            f"between 0 and 1), got {self.window!r}."
-        )
-
-    def _finish(self, squares: np.ndarray) -> np.ndarray:
-        return squares if self.squared else super()._finish(squares)
+    def __init__(
+        self, window: float | None = None, squared: bool = False, channels: str = "last", dtype: Any = np.float64
+    ):
+        self.window, self.squared, self.channels, self.dtype = window, squared, channels, dtype
 
 
-class Frechet(_Warping):
+class Frechet(ElasticDistance):
     r"""The discrete Frechet distance: the shortest leash of two walkers along the samples who never go back,
 
     .. math:: d(x, y) = \min \max_{(i, j)} |x_i - y_j|
 
     over the paths of `DTW`.
+
+    Parameters
+    ----------
+    window, channels, dtype : see `DTW`
 
     See Also
     --------
@@ -161,63 +79,189 @@ class Frechet(_Warping):
     1.0
     """
 
-    _largest = True
+    _rule = "largest"
+
+    def __init__(self, window: float | None = None, channels: str = "last", dtype: Any = np.float64):
+        self.window, self.channels, self.dtype = window, channels, dtype
+
+    def _cost(self, raw: np.ndarray) -> np.ndarray:
+        return np.sqrt(raw, out=raw)
 
 
-def _squares(X: Series, Y: Series | None, window: int, share: float, largest: bool) -> np.ndarray:
-    """Squared distances, with the series of Y (or X) eight at a time, those of similar length together."""
-    other = X if Y is None else Y
-    other_order = np.argsort(other.lengths, kind="stable")
-    out = np.empty((len(X.lengths), len(other.lengths)))
-    order = other_order if Y is None else np.arange(len(X.lengths))
-    longest = int(other.lengths.max())
-    half_width = round(share * max(longest, int(X.lengths.max()))) if share >= 0 else window
-    cells = 8.0 * int(X.lengths.sum()) * min(longest, 2 * half_width + 1)  # of all series with eight others
-    parts = min(len(order), 1 + int(cells / _CELLS_AT_ONCE))
-    _native.warp(*X, order, *other, other_order, Y is None, parts, window, share, largest, out)
-    return out
+class DerivativeDTW(RootedDistance):
+    r"""`DTW` of slopes: :math:`((x_i - x_{i-1}) + (x_{i+1} - x_{i-1})/2)/2` in the place of samples [Keogh and
+    Pazzani 2001].
+
+    Levels no longer count, only shapes. The first and the last sample have no slope, so series need three samples.
+    Paths are those of samples; tables leave out the first and the last one.
+
+    Parameters
+    ----------
+    window, squared, channels, dtype : see `DTW`
+
+    See Also
+    --------
+    ShapeDTW : Samples with their neighbourhoods.
+
+    Examples
+    --------
+    >>> from seminorm.invariance.distances import DerivativeDTW
+    >>> DerivativeDTW().distance([0.0, 0.0, 1.0, 0.0], [5.0, 5.0, 6.0, 5.0])
+    0.0
+    """
+
+    _rule = "warping"
+
+    def __init__(
+        self, window: float | None = None, squared: bool = False, channels: str = "last", dtype: Any = np.float64
+    ):
+        self.window, self.squared, self.channels, self.dtype = window, squared, channels, dtype
+
+    def path(self, x: Any, y: Any) -> np.ndarray:
+        return super().path(x, y) + 1
+
+    def _prepared(self, X: Series) -> Series:
+        return slopes(X)
 
 
-def _check_window(window: int, share: float, lengths: np.ndarray, others: np.ndarray, name: str, other: str) -> None:
-    unique, where = np.unique(lengths, return_index=True)
-    unique_others, where_others = np.unique(others, return_index=True)
-    longer = np.maximum.outer(unique, unique_others)
-    widths = np.rint(share * longer) if share >= 0 else window
-    missing = np.abs(np.subtract.outer(unique, unique_others)) - widths
-    i, j = np.unravel_index(missing.argmax(), missing.shape)
-    if missing[i, j] > 0:
-        width = int(np.broadcast_to(widths, missing.shape)[i, j])
-        raise ValueError(
-            f"window is too small for these lengths: {name}[{where[i]}] has length {unique[i]} and "
-            f"{other}[{where_others[j]}] has length {unique_others[j]}, and a window of {width} samples does not "
-            f"reach from one end to the other: it must be at least {abs(unique[i] - unique_others[j])}."
-        )
+def slopes(X: Series) -> Series:
+    """The mean of the slope to the sample before and of half the slope between both neighbours."""
+    if X.lengths.min() < 3:
+        i = int(X.lengths.argmin())
+        raise ValueError(f"series {i} has {X.lengths[i]} samples: slopes need at least 3.")
+    return X.map(lambda x: ((x[1:-1] - x[:-2]) + (x[2:] - x[:-2]) / 2) / 2)
 
 
-def _samples(x: Any, name: str) -> np.ndarray:
-    x = _numbers(x, name)
-    if x.ndim not in (1, 2):
-        raise ValueError(
-            f"{name} must be a series of shape (length,) or (length, channels), got shape {x.shape}. A single series "
-            "is given as a list of one."
-        )
-    if x.size == 0:
-        raise ValueError(f"{name} is an empty series, of shape {x.shape}: leave it out.")
-    x = x.reshape(len(x), -1)
-    if not np.isfinite(x).all():
-        at = int(np.flatnonzero(~np.isfinite(x).all(axis=1))[0])
-        raise ValueError(
-            f"{name} has NaN or infinity, first at sample {at}: fill the gap, for instance with numpy.interp, or leave "
-            "the series out."
-        )
-    return x
+class WeightedDTW(RootedDistance):
+    r"""`DTW` whose matches cost more the farther apart in time they are [Jeong, Jeong and Omitaomu 2011],
+
+    .. math:: d(x, y)^2 = \min \sum_{(i, j)} w(|i - j|) |x_i - y_j|^2, \quad w(k) = 1 / (1 + e^{-g (k - n/2)}),
+
+    where n is the longer length.
+
+    Parameters
+    ----------
+    steepness : float, default 0.05
+        g: 0 weighs all matches alike, by 1/2.
+    window, squared, channels, dtype : see `DTW`
+
+    See Also
+    --------
+    ADTW : A price for steps instead of weights.
+
+    Examples
+    --------
+    >>> from seminorm.invariance.distances import DTW, WeightedDTW
+    >>> x, y = [0.0, 1.0, 3.0], [1.0, 1.0, 2.0]
+    >>> WeightedDTW(0.0, squared=True).distance(x, y), DTW(squared=True).distance(x, y)
+    (1.0, 2.0)
+    """
+
+    _rule = "weighted"
+
+    def __init__(
+        self,
+        steepness: float = 0.05,
+        window: float | None = None,
+        squared: bool = False,
+        channels: str = "last",
+        dtype: Any = np.float64,
+    ):
+        self.steepness, self.window, self.squared = steepness, window, squared
+        self.channels, self.dtype = channels, dtype
+
+    def _terms(self, longest: int) -> TableTerms:
+        g = non_negative_number(self.steepness, "steepness")
+        halves = np.arange(-longest, longest + 1) / 2.0  # entry longest - n + 2 k belongs to k - n / 2
+        return TableTerms(1.0 / (1.0 + np.exp(-g * halves)), 2, longest)
 
 
-def _numbers(x: Any, name: str) -> np.ndarray:
-    try:
-        array = np.asarray(x)
-        if array.dtype.kind == "c":
-            raise TypeError("complex numbers")
-        return array.astype(np.float64, copy=False)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be real numbers; channels of one series must have the same length.") from None
+class ADTW(RootedDistance):
+    r"""Amerced `DTW`: every step (1, 0) or (0, 1) costs a penalty [Herrmann and Webb 2023].
+
+    With a penalty of 0 it is `DTW`, with a large one the Euclidean distance.
+
+    Parameters
+    ----------
+    penalty : float, default 1.0
+        In units of squared differences.
+    window, squared, channels, dtype : see `DTW`
+
+    See Also
+    --------
+    WeightedDTW : Weights for matches that are far apart in time.
+
+    Examples
+    --------
+    >>> from seminorm.invariance.distances import ADTW
+    >>> ADTW(0.5, squared=True).distance([0.0, 0.0, 1.0], [0.0, 1.0, 1.0])
+    1.0
+    """
+
+    _rule = "penalized"
+
+    def __init__(
+        self,
+        penalty: float = 1.0,
+        window: float | None = None,
+        squared: bool = False,
+        channels: str = "last",
+        dtype: Any = np.float64,
+    ):
+        self.penalty, self.window, self.squared = penalty, window, squared
+        self.channels, self.dtype = channels, dtype
+
+    def _terms(self, longest: int) -> TableTerms:
+        return TableTerms(first=non_negative_number(self.penalty, "penalty"))
+
+
+class ShapeDTW(RootedDistance):
+    r"""`DTW` that matches neighbourhoods: the path is the best one between pieces of 2 reach + 1 samples, and the
+    distance adds :math:`|x_i - y_j|^2` along it [Zhao and Itti 2018].
+
+    Pieces at the ends are filled up with the first and the last sample. Of paths of the same cost, the one with the
+    smaller sum counts.
+
+    Parameters
+    ----------
+    reach : int, default 15
+        Samples before and after. 0 is `DTW`.
+    window, squared, channels, dtype : see `DTW`
+
+    See Also
+    --------
+    DerivativeDTW : Slopes instead of samples.
+
+    Examples
+    --------
+    >>> from seminorm.invariance.distances import ShapeDTW
+    >>> ShapeDTW(reach=1).distance([0.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 0.0])
+    0.0
+    """
+
+    _rule = "shapes"
+
+    def __init__(
+        self,
+        reach: int = 15,
+        window: float | None = None,
+        squared: bool = False,
+        channels: str = "last",
+        dtype: Any = np.float64,
+    ):
+        self.reach, self.window, self.squared = reach, window, squared
+        self.channels, self.dtype = channels, dtype
+
+    def _prepared(self, X: Series) -> Series:
+        reach = int(non_negative_number(self.reach, "reach"))
+        if reach != self.reach:
+            raise ValueError(f"reach must be a whole number of samples, got {self.reach!r}.")
+
+        def pieces(x: np.ndarray) -> np.ndarray:
+            padded = np.pad(x, ((reach, reach), (0, 0)), mode="edge")
+            return np.lib.stride_tricks.sliding_window_view(padded, 2 * reach + 1, axis=0).reshape(len(x), -1)
+
+        return X.map(pieces)
+
+    def _terms(self, longest: int) -> TableTerms:
+        return TableTerms(first=2.0 * self.reach + 1.0)

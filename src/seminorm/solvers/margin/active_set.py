@@ -53,7 +53,7 @@ def product(K: Gram, active: np.ndarray, dual: np.ndarray, full: np.ndarray) -> 
     return total
 
 
-class _NullSpaceBlock:
+class NullSpaceBlock:
     """The Schur complement S = Q_s' A^-1 Q_s of the null space, A = K_ss + noise, and what it makes of solutions."""
 
     undetermined: np.ndarray  #: (p, k) combinations of the null space that the active points do not determine
@@ -74,7 +74,7 @@ class _NullSpaceBlock:
         return null, null + self.undetermined @ (self.undetermined.T @ previous)
 
 
-class ActiveSetFactor(_NullSpaceBlock):
+class ActiveSetFactor(NullSpaceBlock):
     """Cholesky factorisation of K_ss + noise, s the active points, and the Schur complement of the null space."""
 
     def __init__(self, K: np.ndarray, Q: np.ndarray, noise: np.ndarray, active: np.ndarray):
@@ -133,7 +133,7 @@ class ActiveSetFactor(_NullSpaceBlock):
         return whitened, self.schur_root.T @ (Q[others].T - self.WQ.T @ whitened)
 
 
-class LowRankFactor(_NullSpaceBlock):
+class LowRankFactor(NullSpaceBlock):
     """A = F_s F_s' + noise by Woodbury's identity: A^-1 = N^-1/2 (1 - G (1 + G'G)^-1 G') N^-1/2 with G = N^-1/2 F_s."""
 
     def __init__(self, K: LowRank, Q: np.ndarray, noise: np.ndarray, active: np.ndarray):

@@ -72,6 +72,11 @@ class LowRankMachine:
         """Whether the factor is as accurate as it should be."""
         return self.rest <= self.accuracy
 
+    @property
+    def n_basis(self) -> int:
+        """Number of points with a kernel term."""
+        return len(np.union1d(self.pivots, self._z))
+
     def expand_many(self, parts: list[tuple]) -> list[Coefficients]:
         """Those of several functions."""
         return [self.expand(*part) for part in parts]

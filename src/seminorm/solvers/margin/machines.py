@@ -21,6 +21,7 @@ _FEW = 8  # points per function that is annihilated, up to which a kernel term m
 _SMALL = 500  # and points up to which it costs little to take it along
 SOFT = 10.0  # eigenvalue of the penalised polynomials, in mean eigenvalues of the kernel beside them
 _ROWS_AT_ONCE = 512
+_RIDGES = (1e-10, 1e-9, 1e-8)
 
 
 @dataclass
@@ -169,57 +170,45 @@ class ProjectedKernel(FreeMachine):
 class DenseMachine:
     """Coefficients orthogonal to the null space, nothing or the constant free.
 
-    The kernel of the machine is K0 = Phi - Q S Q', positive semi-definite; the expansion runs over all points, or over
-    ``basis``. Phi (n, n) is overwritten; ``free`` (n, q) is what is left free on the data: no column, or one of ones.
+    The kernel of the machine is K0 = Phi - Q S Q', positive semi-definite; the expansion runs over all points, which
+    are distinct. Phi (n, n) is overwritten; ``free`` (n, q) is what is left free on the data: no column, or ones.
     """
 
     indefinite = False
 
-    def __init__(
-        self,
-        Phi: np.ndarray,
-        P: np.ndarray,
-        free: np.ndarray,
-        basis: np.ndarray | None = None,
-        tolerance: float = 1e-13,
-    ):
-        self.basis = np.arange(len(Phi)) if basis is None else basis
-        combinations = independent_columns(P[self.basis], tolerance)
-        P = P[self.basis] if combinations is None else P[self.basis] @ combinations
+    def __init__(self, Phi: np.ndarray, P: np.ndarray, free: np.ndarray, tolerance: float = 1e-13):
+        combinations = independent_columns(P, tolerance)
+        P = P if combinations is None else P @ combinations
         Q = qr(P, mode="economic")[0] if P.shape[1] else P
-        self.Qb, self.all_points = Q, basis is None
-        core = np.array(Phi if basis is None else Phi[np.ix_(basis, basis)]).T  # symmetric: a view in Fortran's order
+        self._along = Q
+        core = np.array(Phi).T  # symmetric: a view in Fortran's order
         PhiQ = core @ Q
         corner = Q.T @ PhiQ
         _project_and_fill(core, Q, PhiQ)
         try:
-            self.L = _cholesky_with_ridge(core)
+            self.L = cholesky_with_ridge(core)
         except LinAlgError:
             raise ValueError(
                 "the expansion with coefficients orthogonal to the null space needs distinct points, and some points "
                 "coincide (or nearly): remove duplicates, expand on fewer points, or leave the null space free."
             ) from None
-        if self.all_points:
-            edge = PhiQ - Q @ corner
-            S = corner - edge.T @ cho_solve((self.L, True), edge, check_finite=False)
-            _subtract_product(Phi, Q @ S, Q)
-            self.K0 = Phi
-        else:
-            self.features = solve_triangular(self.L, self._project(Phi[basis]), lower=True, check_finite=False)
-            self.K0 = self.features.T @ self.features
+        self._edge = PhiQ - Q @ corner
+        S = corner - self._edge.T @ cho_solve((self.L, True), self._edge, check_finite=False)
+        _subtract_product(Phi, Q @ S, Q)
+        self.K0 = Phi
         inner = FreeMachine(self.K0, free)
         self.K, self.Q, self.scale, self._inner = inner.K, inner.Q, inner.scale, inner
-        self._edge = edge if self.all_points else None
 
     @cached_property
     def removal(self) -> BasisRemoval | None:
         """What leaving out a point takes from the kernel, besides its loss: much only while points are few."""
-        n, r = len(self.K), self.Qb.shape[1]
-        if not self.all_points or n > max(_FEW * r, _SMALL):
+        n, r = len(self.K), self._along.shape[1]
+        if n > max(_FEW * r, _SMALL):
             return None
-        # V = Phi Pi G^-1 Pi = I + Qb (G^-1 Pi Phi Qb - Qb)', then projected from the free functions; W = Pi G^-1 Pi
-        right = cho_solve((self.L, True), self._edge, check_finite=False) - self.Qb
-        left = self.Qb - self.Q @ (self.Q.T @ self.Qb)
+        # V = Phi Pi G^-1 Pi = I + Qb (G^-1 Pi Phi Qb - Qb)', Qb of the polynomials, then projected from the free
+        # functions; W = Pi G^-1 Pi
+        right = cho_solve((self.L, True), self._edge, check_finite=False) - self._along
+        left = self._along - self.Q @ (self.Q.T @ self._along)
         W = np.empty(n)
         for start in range(0, n, _ROWS_AT_ONCE):
             columns = np.zeros((n, min(_ROWS_AT_ONCE, n - start)))
@@ -229,35 +218,37 @@ class DenseMachine:
         return BasisRemoval(np.hstack([left, -self.Q]), np.hstack([right, self.Q]), W, self.K, self.Q)
 
     def _project(self, B: np.ndarray) -> np.ndarray:
-        return B - self.Qb @ (self.Qb.T @ B)
+        return B - self._along @ (self._along.T @ B)
 
     def expand(self, active: np.ndarray, dual: np.ndarray, null: np.ndarray, values: np.ndarray) -> Coefficients:
-        """The coefficients at the basis points whose kernel sum has the values K0 a, and the free constant."""
+        """The coefficients at the points whose kernel sum has the values K0 a, and the free constant."""
         return self.expand_many([(active, dual, null, values)])[0]
 
     def expand_many(self, parts: list[tuple]) -> list[Coefficients]:
         """Several machines at once: the triangular solves run through the large factor once for all."""
-        if self.all_points:  # Pi K0 a = Pi K a, because the free part is in the null space
-            right = np.column_stack([values - self.Q @ null for _, _, null, values in parts])
-            full = cho_solve((self.L, True), self._project(right), check_finite=False)
-        else:
-            right = np.column_stack([self.features[:, active] @ dual for active, dual, _, _ in parts])
-            full = solve_triangular(self.L, right, lower=True, trans="T", check_finite=False)
+        # Pi K0 a = Pi K a, because the free part is in the null space
+        right = np.column_stack([values - self.Q @ null for _, _, null, values in parts])
+        full = cho_solve((self.L, True), self._project(right), check_finite=False)
         full = self._project(full)
-        return [Coefficients(self.basis, full[:, k], self._inner.expand(*part).null) for k, part in enumerate(parts)]
+        everything = np.arange(len(full))
+        return [Coefficients(everything, full[:, k], self._inner.expand(*part).null) for k, part in enumerate(parts)]
 
 
-def _cholesky_with_ridge(core: np.ndarray) -> np.ndarray:
-    """Cholesky factor; very smooth kernels or points that nearly meet need a ridge of 1e-10 of the mean eigenvalue."""
+def cholesky_with_ridge(core: np.ndarray) -> np.ndarray:
+    """Cholesky factor; very smooth kernels or points that nearly meet need a ridge of 1e-10 of the mean eigenvalue, or,
+    many of them, some more."""
     diagonal = core.diagonal().copy()
     L, info = lapack.dpotrf(core, lower=1, overwrite_a=1, clean=0)
-    if info > 0:  # the upper triangle was not touched: start again from it
-        L = np.asfortranarray(np.triu(L, 1).T)
-        L[np.diag_indices_from(L)] = diagonal + 1e-10 * diagonal.mean()
+    for ridge in _RIDGES:
+        if info <= 0:
+            return L  # its upper triangle holds nothing of use
+        L = np.asfortranarray(np.triu(L, 1).T)  # the upper triangle was not touched: start again from it
+        L[np.diag_indices_from(L)] = diagonal + ridge * diagonal.mean()
+        L += np.tril(L, -1).T
         L, info = lapack.dpotrf(L, lower=1, overwrite_a=1, clean=0)
     if info > 0:
         raise LinAlgError
-    return L  # its upper triangle holds nothing of use
+    return L
 
 
 def _project_and_fill(Phi: np.ndarray, Q: np.ndarray, PhiQ: np.ndarray) -> np.ndarray:

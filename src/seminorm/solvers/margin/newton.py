@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -32,8 +32,8 @@ from .active_set import (
 
 #: the methods that a loss must have
 NEEDS = ("value", "gradient", "active", "targets", "curvature")
-_DOUBLING_START = 600
-_GROWTH = 4
+DOUBLING_START = 600
+GROWTH = 4
 _BISECTIONS = 60
 _MISMATCH = 1e-6
 
@@ -109,29 +109,33 @@ def minimize(
     """
     if start is None:
         start = _doubling_start(K, Q, loss, alpha, weights, max_iter)
-    search = _Search(K, Q, loss, alpha, weights)
+    return descend(DescentSearch(K, Q, loss, alpha, weights), start, max_iter)
+
+
+def descend(search: DescentSearch, start: Any, max_iter: int) -> Any:
+    """Newton steps until the active set stays, from the solution for another alpha or, if there is none, from zero."""
     nothing = 1e-18 * search.objective(search.zero())
-    state = search.beginning() if start is None else search.state(start.active, start.dual, start.null, start.values)
+    state = search.beginning() if start is None else search.state_of(start)
     for iteration in range(1, max_iter + 1):  # noqa: B007
         model = search.model(state.values)
         factor = search.factor(model)
-        state, step, decrease = search.step_towards(state, search.minimum(model, factor, state.null))
+        state, step, decrease = search.step_towards(state, search.minimum(model, factor, state))
         settled = step == 1.0 and model == search.model(state.values)
         # points on the margin to rounding come and go; the line search is exact, so no decrease means the minimum
         if settled or decrease <= 1e-14 * search.objective(state) + nothing:
             break
     else:
         warn_user(
-            f"Newton's method did not settle on an active set in {max_iter} steps for alpha={alpha:g}: raise max_iter, "
-            "or alpha.",
+            f"Newton's method did not settle on an active set in {max_iter} steps for alpha={search.alpha:g}: raise "
+            "max_iter, or alpha.",
             ConvergenceWarning,
         )
     return search.finish(state, model, factor, iteration)
 
 
 @dataclass
-class _State:
-    """A point of the search: coefficients, with Q'a = 0, and fitted values."""
+class DescentState:
+    """A point of the search: coefficients, with Q'a = 0 (or coordinates), and fitted values."""
 
     dual: np.ndarray
     null: np.ndarray
@@ -139,7 +143,7 @@ class _State:
 
 
 @dataclass(eq=False)
-class _Model:
+class LossModel:
     """The quadratic model of the loss: active points, what they are drawn to, and how strongly."""
 
     active: np.ndarray
@@ -148,50 +152,62 @@ class _Model:
     straight: np.ndarray  #: (n,) coefficients of the points where the loss is linear, zero at the others
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Model) and all(
+        return isinstance(other, LossModel) and all(
             np.array_equal(getattr(self, name), getattr(other, name))
             for name in ("active", "targets", "curvature", "straight")
         )
 
 
-class _Search:
+class DescentSearch:
     """The objective and its exact line search."""
 
     def __init__(self, K: Gram, Q: np.ndarray, loss: SmoothLoss, alpha: float, weights: np.ndarray):
         self.K, self.Q, self.loss, self.alpha, self.weights = K, Q, loss, alpha, weights
 
-    def zero(self) -> _State:
-        n = len(self.K)
-        return _State(np.zeros(n), np.zeros(self.Q.shape[1]), np.zeros(n))
+    def state_of(self, start: Any) -> DescentState:
+        """The point where another search ended."""
+        return self.state(start.active, start.dual, start.null, start.values)
 
-    def beginning(self) -> _State:
+    def zero(self) -> DescentState:
+        n = len(self.K)
+        return DescentState(np.zeros(n), np.zeros(self.Q.shape[1]), np.zeros(n))
+
+    def beginning(self) -> DescentState:
         """Zero; or the median of the targets, if the constant is free and that is better: a regression whose loss is
         linear at all points has nothing that bends to lead on."""
         zero = self.zero()
         if not hasattr(self.loss, "linear") or not self.loss.linear(zero.values).any():
             return zero
-        null = self.Q.T @ np.full(len(self.K), np.median(self.loss.targets(zero.values)))
-        middle = _State(zero.dual, null, self.Q @ null)
-        better = np.isfinite(null).all() and self.objective(middle) < self.objective(zero)
+        level = float(np.median(self.loss.targets(zero.values)))
+        middle = self.constant(level) if np.isfinite(level) else zero
+        better = self.objective(middle) < self.objective(zero)
         return middle if better and getattr(self.loss, "task", "") == REGRESSION else zero
 
-    def state(self, active: np.ndarray, dual: np.ndarray, null: np.ndarray, values: np.ndarray | None = None) -> _State:
+    def constant(self, level: float) -> DescentState:
+        """The constant function, as far as it is free."""
+        null = self.Q.T @ np.full(len(self.K), level)
+        return DescentState(np.zeros(len(self.K)), null, self.Q @ null)
+
+    def state(
+        self, active: np.ndarray, dual: np.ndarray, null: np.ndarray, values: np.ndarray | None = None
+    ) -> DescentState:
         full = np.zeros(len(self.K))
         full[active] = dual
         if values is None:
             values = product(self.K, active, dual, full) + self.Q @ null
-        return _State(full, null, values)
+        return DescentState(full, null, values)
 
-    def model(self, values: np.ndarray) -> _Model:
+    def model(self, values: np.ndarray) -> LossModel:
         active = np.flatnonzero(self.loss.active(values))
         straight = np.zeros(len(values))
         if hasattr(self.loss, "linear"):
             slopes = -self.weights * self.loss.gradient(values) / (2.0 * self.alpha)
             straight = np.where(self.loss.linear(values), slopes, 0.0)
-        return _Model(active, self.loss.targets(values)[active], self.loss.curvature(values)[active], straight)
+        return LossModel(active, self.loss.targets(values)[active], self.loss.curvature(values)[active], straight)
 
-    def minimum(self, model: _Model, factor: ActiveSetFactor | LowRankFactor, previous: np.ndarray) -> _State:
-        """Where the model is smallest."""
+    def minimum(self, model: LossModel, factor: Any, before: DescentState) -> DescentState:
+        """Where the model is smallest; what it does not determine stays as it was before."""
+        previous = before.null
         if not model.straight.any():
             dual, null = factor.solve(model.targets, previous)
             return self.state(model.active, dual, null)
@@ -203,7 +219,8 @@ class _Search:
         points = np.flatnonzero(full)
         return self.state(points, full[points], null)
 
-    def factor(self, model: _Model) -> ActiveSetFactor | LowRankFactor:
+    def factor(self, model: LossModel) -> Any:
+        """The system of the model, factorised."""
         noise = np.zeros(len(self.K))
         noise[model.active] = self.alpha / (self.weights[model.active] * model.curvature)
         try:
@@ -211,15 +228,18 @@ class _Search:
         except np.linalg.LinAlgError as error:
             raise np.linalg.LinAlgError(f"{error}: take a larger alpha than {self.alpha:g}.") from None
 
-    def objective(self, state: _State) -> float:
-        return float(
-            self.alpha * state.dual @ state.values + self.weights @ self.loss.value(state.values)
-        )  # a'Ka = a'f
+    def objective(self, state: DescentState) -> float:
+        return float(self.alpha * self.inner(state, state) + self.weights @ self.loss.value(state.values))
 
-    def step_towards(self, old: _State, new: _State) -> tuple[_State, float, float]:
+    def inner(self, one: DescentState, other: DescentState) -> float:
+        """The inner product of the semi-norm: a'K a2 = a'f2."""
+        return float(one.dual @ other.values)
+
+    def step_towards(self, old: DescentState, new: DescentState) -> tuple[DescentState, float, float]:
         """The minimum of the objective between old and new: its slope increases, so bisection finds its zero."""
         d_dual, d_values = new.dual - old.dual, new.values - old.values
-        linear, quadratic = d_dual @ old.values + old.dual @ d_values, 2.0 * d_dual @ d_values
+        change = DescentState(d_dual, new.null - old.null, d_values)
+        linear, quadratic = self.inner(change, old) + self.inner(old, change), 2.0 * self.inner(change, change)
 
         def slope(t: float) -> float:
             pull = self.loss.gradient(old.values + t * d_values) * d_values
@@ -229,12 +249,10 @@ class _Search:
         if slope(1.0) <= 1e-12 * before:
             return new, 1.0, before - self.objective(new)
         step = first_zero(slope, _BISECTIONS)
-        mixed = _State(old.dual + step * d_dual, old.null + step * (new.null - old.null), old.values + step * d_values)
+        mixed = DescentState(old.dual + step * d_dual, old.null + step * change.null, old.values + step * d_values)
         return mixed, step, before - self.objective(mixed)
 
-    def finish(
-        self, state: _State, model: _Model, factor: ActiveSetFactor | LowRankFactor, iterations: int
-    ) -> NewtonSolution:
+    def finish(self, state: DescentState, model: LossModel, factor: Any, iterations: int) -> Any:
         """Coefficients on the active set at the minimum, and the factorisation that belongs to it."""
         now = self.model(state.values)
         if now != model:
@@ -247,9 +265,9 @@ class _Search:
         found = self.state(points, full[points], state.null)
         # slopes divided by a tiny alpha may not have the values that they come from
         if np.abs(found.values - state.values).max() > _MISMATCH * max(1.0, np.abs(state.values).max()):
-            found = self.minimum(now, factor, state.null)
+            found = self.minimum(now, factor, state)
         else:
-            found = _State(found.dual, state.null, state.values)
+            found = DescentState(found.dual, state.null, state.values)
         return NewtonSolution(
             points, found.dual[points], found.null, found.values, now.targets, iterations, factor, now.active
         )
@@ -267,9 +285,9 @@ def first_zero(slope: Callable[[float], float], bisections: int) -> float:
 def _doubling_start(K, Q, loss, alpha, weights, max_iter) -> NewtonSolution | None:
     """The solution on a quarter of the points, started in the same way: few of many points are ever active at once."""
     n = len(K)
-    if n <= _DOUBLING_START:
+    if n <= DOUBLING_START:
         return None
-    part = np.sort(np.random.default_rng(0).permutation(n)[: n // _GROWTH])
+    part = np.sort(np.random.default_rng(0).permutation(n)[: n // GROWTH])
     found = minimize(restricted(K, part), Q[part], loss.subset(part), alpha, weights[part], max_iter=max_iter)
     active = part[found.active]
     full = np.zeros(n)

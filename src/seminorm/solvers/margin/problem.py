@@ -8,17 +8,22 @@ from typing import Any, cast
 import numpy as np
 
 from ...losses import CLASSIFICATION, Loss, all_losses
-from . import box_machines, newton
+from . import box_machines, newton, primal
+from .active_set import Gram
+from .basis_machine import BasisMachine
 from .box_machines import BoxLoss, BoxMachineSolution
 from .indefinite import UnboundedError
-from .low_rank_machine import Machine
+from .low_rank_machine import Machine as FullMachine
 from .machines import Coefficients
 from .newton import NewtonSolution, SmoothLoss
 from .path import SMALLEST_ERROR, SMALLEST_HINGE, AlphaRule, AlphaSearch, MarginPath
+from .primal import PrimalSolution
 from .separation import separator_that_vanishes
 
+_CORNERS = 10.0 ** np.arange(-1.0, -7.0, -1.0)
 EMPTY_PATH = MarginPath().arrays()
-MarginSolution = NewtonSolution | BoxMachineSolution
+Machine = FullMachine | BasisMachine
+MarginSolution = NewtonSolution | BoxMachineSolution | PrimalSolution
 
 
 @dataclass
@@ -70,6 +75,11 @@ class MarginProblem:
         self.watch: Callable[[float], None] = lambda alpha: None
         self._search: AlphaSearch | None = None
         self._only = np.nan  # the one alpha that was tried, if it is one
+        if isinstance(machine, BasisMachine) and not (loss.provides(newton.NEEDS) or hasattr(loss, "smoothed")):
+            raise ValueError(
+                f"the loss {loss.name!r} does not suit a machine on few basis points: it needs the methods "
+                f"{newton.NEEDS}, or the method 'smoothed'."
+            )
         needs = [box_machines.NEEDS] if machine.indefinite else [newton.NEEDS, box_machines.NEEDS]
         if not any(loss.provides(names) for names in needs):
             raise ValueError(_refusal(loss, machine.indefinite))
@@ -78,6 +88,11 @@ class MarginProblem:
     def unit(self) -> float:
         """What alphas are measured by: the mean eigenvalue of the kernel, times the mean weight and curvature."""
         return self.machine.scale * float(self.weights.mean()) * self.loss.stiffness
+
+    @property
+    def judges(self) -> np.ndarray | None:
+        """The points whose leave-one-out values choose alpha; None for all."""
+        return self.machine.K.judges if isinstance(self.machine, BasisMachine) else None
 
     def fit(self, alpha: float | np.ndarray | None, rule: AlphaRule | None = None) -> MarginFit:
         """Train at a given alpha, or at the best of some candidates, judged by a rule for leave-one-out values."""
@@ -140,7 +155,10 @@ class MarginProblem:
         def score(solution) -> float:
             if isinstance(solution, _NoMinimum):
                 return np.inf
-            return rule.score(self.loss, self.leave_one_out(solution), self.weights)
+            values, judges = self.leave_one_out(solution), self.judges
+            if judges is None:
+                return rule.score(self.loss, values, self.weights)
+            return rule.score(self.loss.subset(judges), values[judges], self.weights[judges])
 
         def solve(alpha: float, start: Any) -> Any:
             solution = (self if smooth is None else smooth)._try(alpha, start)
@@ -175,9 +193,19 @@ class MarginProblem:
             return box_machines.solve_indefinite(
                 cast(np.ndarray, K), Q, cast(BoxLoss, loss), alpha, self.weights, self.max_iter
             )
+        if isinstance(self.machine, BasisMachine):
+            return self._solve_on_basis(self.machine, alpha, start)
         if loss.provides(newton.NEEDS):
-            return newton.minimize(K, Q, cast(SmoothLoss, loss), alpha, self.weights, start, self.max_iter)
+            return newton.minimize(cast(Gram, K), Q, cast(SmoothLoss, loss), alpha, self.weights, start, self.max_iter)
         return box_machines.solve(cast(np.ndarray, K), Q, cast(BoxLoss, loss), alpha, self.weights)
+
+    def _solve_on_basis(self, machine: BasisMachine, alpha: float, start: Any) -> PrimalSolution:
+        """By Newton's method; corners of the loss are rounded less and less, to a millionth."""
+        gram = machine.gram(id(self))
+        for share in (None,) if self.loss.provides(newton.NEEDS) else _CORNERS:
+            loss = cast(SmoothLoss, self.loss if share is None else cast(Any, self.loss).smoothed(share))
+            start = primal.minimize(gram, loss, alpha, self.weights, start, self.max_iter)
+        return start
 
     def leave_one_out(self, solution: MarginSolution) -> np.ndarray:
         """Values that each point would get from the machine trained without it, the active set of the others kept."""
@@ -191,7 +219,10 @@ class MarginProblem:
         return separator_that_vanishes(self.machine.Q, self.loss.y)
 
     def _finish(self, alpha: float, solution: MarginSolution, path: dict) -> MarginFit:
-        parts = (solution.active, solution.dual, solution.null, solution.values)
+        if isinstance(solution, PrimalSolution):
+            parts = solution.parts
+        else:
+            parts = (solution.active, solution.dual, solution.null, solution.values)
         iterations = int(path["iterations"].sum()) if len(path["alpha"]) else solution.iterations
         return MarginFit(self.machine, parts, alpha, path, iterations, solution, self.groups)
 

@@ -16,22 +16,29 @@ from scipy.spatial.distance import cdist
 from tqdm import tqdm
 
 from ..linear.conjugate_gradients import conjugate_gradients_together
-from ..linear.contrasts import EarlierNeighbors, LocalContrasts
+from ..linear.contrasts import EarlierNeighbors, Jets, LocalContrasts, Profile
 from .system import quotient
 
 _RESTARTS = 20
 _REDUCTION = 1e-3  # of the residual before it is computed afresh
 _MARGIN = 0.7
+_ROUNDING = 1e-13  # of y
 _PROGRESS = 0.9  # the share of its residual that a restart must not keep
 _SPREAD = 200
 Enough = Callable[[np.ndarray], bool]
 _NEIGHBORS = {1: 20, 2: 36, 3: 64}
 _FEW_NEIGHBORS = {1: 16, 2: 24, 3: 48}
+_OBSERVATIONS = {1: 32, 2: 60, 3: 96}  # in a neighbourhood, if there are gradients
 
 
 def neighbors_in(dimension: int, easy: bool = False) -> int:
     """How many neighbours a contrast has; fewer will do to interpolate with kernels that are not smooth."""
     return (_FEW_NEIGHBORS if easy else _NEIGHBORS)[dimension]
+
+
+def groups_in(dimension: int, group: float) -> int:
+    """The same where the observations at one point, with gradients among them, are so many on average."""
+    return min(neighbors_in(dimension), round(_OBSERVATIONS[dimension] / group))
 
 
 @dataclass(frozen=True)
@@ -54,32 +61,35 @@ class _Iterate:
 
 
 class IterativeSystem:
-    """The problem for ``product``, a (n, k) -> Phi a, and ``kernel``, Phi as a function of squared distances.
+    """The problem for ``product``, a (n, k) -> Phi a, and ``profile``, Phi as a function of squared distances, with
+    its derivatives.
 
-    Points are (n, d) with d up to 3, P (n, r) has full column rank, and weights are (n,). ``accuracy`` is that of the
-    products, relative to a sum of absolute values. ``rough`` are cheaper products for the steps, with errors well below
-    a thousandth of the largest result; the residual is computed by the better ones.
+    Points are (n, d) with d up to 3, P (n, r) has full column rank, and weights are (n,). With ``jets`` observations
+    are not values at the points, and their number is not that of the points. ``accuracy`` is that of the products,
+    relative to a sum of absolute values. ``rough`` are cheaper products for the steps, with errors well below a
+    thousandth of the largest result; the residual is computed by the better ones.
     """
 
     def __init__(
         self,
         product: Callable[[np.ndarray], np.ndarray],
-        kernel: Callable[[np.ndarray], np.ndarray],
+        profile: Profile,
         points: np.ndarray,
         P: np.ndarray,
         weights: np.ndarray,
         n_neighbors: int,
         accuracy: float = 1e-13,
         rough: Callable[[np.ndarray], np.ndarray] | None = None,
+        jets: Jets | None = None,
     ):
         self.rough = product if rough is None else rough
-        self.product, self.kernel, self.weights = product, kernel, weights
+        self.product, self.profile, self.weights, self.jets = product, profile, weights, jets
         self.size, self.rank = P.shape
-        self.neighborhoods = EarlierNeighbors(points, P, n_neighbors)
+        self.neighborhoods = EarlierNeighbors(points, P, n_neighbors, jets)
         self.Q, self.R = P, np.zeros((0, 0))
         if self.rank:
             self.Q, self.R = qr(P, mode="economic", check_finite=False)
-        self._drowned = accuracy * np.sqrt(self.size) * _typical_size(kernel, self.neighborhoods.points)
+        self._drowned = accuracy * np.sqrt(self.size) * self._typical_variances()
         self._contrasts: tuple[float, LocalContrasts] | None = None
 
     def contrasts(self, alpha: float) -> LocalContrasts:
@@ -90,16 +100,17 @@ class IterativeSystem:
         """
         if self._contrasts is None or self._contrasts[0] != alpha:
             self._contrasts = None  # makes room first
-            self._contrasts = alpha, self.some_contrasts(alpha, np.arange(self.size))
+            self._contrasts = alpha, self.some_contrasts(alpha, np.arange(self.neighborhoods.n_groups))
         return self._contrasts[1]
 
     def some_contrasts(self, alpha: float, rows: np.ndarray) -> LocalContrasts:
-        """Those of some points, by their places in the order from coarse to fine."""
-        return self.neighborhoods.contrasts(self.kernel, alpha / self.weights + self._drowned, rows)
+        """Those of some groups, by their places in the order from coarse to fine."""
+        return self.neighborhoods.contrasts(self.profile, alpha / self.weights + self._drowned, rows)
 
     def sampled_rows(self, always: int, sampled: int) -> tuple[np.ndarray, np.ndarray]:
-        """The first places in the order, and a sample of the others, with how many each of them stands for."""
-        first, others = np.arange(min(always, self.size)), np.arange(min(always, self.size), self.size)
+        """The first groups in the order, and a sample of the others, with how many each of them stands for."""
+        n = self.neighborhoods.n_groups
+        first, others = np.arange(min(always, n)), np.arange(min(always, n), n)
         chosen = np.sort(np.random.default_rng(0).permutation(others)[:sampled])
         shares = np.full(len(chosen), len(others) / max(len(chosen), 1))
         return np.concatenate([first, chosen]), np.concatenate([np.ones(len(first)), shares])
@@ -129,7 +140,7 @@ class IterativeSystem:
     def trace(self) -> float:
         """The trace of W^1/2 Phi W^1/2 on the complement of W^1/2 P."""
         root = np.sqrt(self.weights)[:, None]
-        total = float(self.weights.sum() * self.kernel(np.zeros(1))[0])
+        total = float(self.weights @ self._variances(lambda k: float(self.profile(np.zeros(1), k)[0])))
         if not self.rank:
             return total
         basis = root * qr(root * self.Q, mode="economic", check_finite=False)[0]
@@ -139,6 +150,19 @@ class IterativeSystem:
         """Approximately that of W^1/2 Phi W^1/2 + alpha on the complement of W^1/2 P, from the local contrasts."""
         scales = self.contrasts(alpha).scales
         return float(-2.0 * np.log(scales[scales > 0]).sum()) + self._log_volume
+
+    def _variances(self, size: Callable[[int], float]) -> np.ndarray:
+        """c^2 h - 2 g.g h' for each observation, with sizes of h and h'."""
+        if self.jets is None:
+            return np.full(self.size, size(0))
+        squares = np.square(self.jets.jets)
+        return squares[:, 0] * size(0) - 2.0 * squares[:, 1:].sum(axis=1) * size(1)
+
+    def _typical_variances(self) -> np.ndarray:
+        """The same with mean absolute values of the kernel between the first points, which are spread over the data."""
+        some = self.neighborhoods.points[:_SPREAD]
+        squares = cdist(some, some, "sqeuclidean")
+        return self._variances(lambda k: (-1.0) ** k * float(np.abs(self.profile(squares, k)).mean()))
 
     @cached_property
     def _log_volume(self) -> float:
@@ -176,7 +200,8 @@ class IterativeSystem:
         added, and what is missing then is solved for again, as long as that helps.
         """
         noise = (alpha / self.weights)[:, None]
-        size = np.linalg.norm(self.project(y), axis=0)
+        rounding = _ROUNDING / tol * np.linalg.norm(y, axis=0)  # smaller residuals mean nothing
+        size = np.maximum(np.linalg.norm(self.project(y), axis=0), rounding)
         dual = np.zeros(y.shape) if start is None else self.project(start)
         best = self._state(dual, y, noise, size)
         steps, product = 0, self.rough
@@ -235,12 +260,6 @@ def _by_columns(sides: np.ndarray) -> np.ndarray:
 def _by_rows(columns: np.ndarray) -> np.ndarray:
     """(n, k) as (k, n)."""
     return np.ascontiguousarray(columns.T)
-
-
-def _typical_size(kernel: Callable[[np.ndarray], np.ndarray], points: np.ndarray) -> float:
-    """The mean absolute value of the kernel between the first points, which are spread over the data."""
-    some = points[:_SPREAD]
-    return float(np.abs(kernel(cdist(some, some, "sqeuclidean"))).mean())
 
 
 def _watched(bar: tqdm, limit: np.ndarray, size: np.ndarray) -> Enough:

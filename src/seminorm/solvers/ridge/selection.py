@@ -1,5 +1,6 @@
 """Choosing the regularisation parameter of least squares with a semi-norm: criteria along the path of alphas."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -207,11 +208,19 @@ def restricted_likelihood(
 
 def _leave_one_out_path(system: ReducedSystem, path: EigenPath, alphas: np.ndarray) -> np.ndarray:
     """Weighted mean of squared leave-one-out residuals for every alpha, summed over the outputs in units of each."""
-    inverse, units = 1.0 / (path.values[:, None] + alphas), output_units(system)
+    units = output_units(system)
     total = np.zeros(len(alphas))
-    for _, block in system.lift(path.vectors):
-        diagonal = (block**2) @ inverse
-        for output in range(path.z.shape[1]):
-            dual = block @ (path.z[:, output, None] * inverse)
-            total += (quotient(dual, diagonal) ** 2).sum(axis=0) / units[output]
+    for _, residuals in left_out_residuals(system, path, alphas):
+        total += ((residuals**2).sum(axis=1) / units).sum(axis=1)
     return total / (system.root**2).sum()
+
+
+def left_out_residuals(
+    system: ReducedSystem, path: EigenPath, alphas: np.ndarray
+) -> Iterator[tuple[slice, np.ndarray]]:
+    """Residuals (q, rows, k) of observations left out, times the roots of their weights, a block of rows at a time."""
+    inverse = 1.0 / (path.values[:, None] + alphas)
+    for rows, block in system.lift(path.vectors):
+        diagonal = (block**2) @ inverse
+        dual = np.stack([block @ (path.z[:, output, None] * inverse) for output in range(path.z.shape[1])], axis=-1)
+        yield rows, quotient(dual, diagonal[:, :, None]).transpose(1, 0, 2)

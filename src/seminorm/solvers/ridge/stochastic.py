@@ -134,8 +134,9 @@ class StochasticCriteria:
         def score(alpha: float) -> float:
             contrasts = self.system.some_contrasts(alpha, rows)
             used = contrasts.scales > 0
-            energy = shares @ np.square(contrasts.matrix @ self.y)
-            logdet = -2.0 * float(shares[used] @ np.log(contrasts.scales[used]))
+            each = shares[contrasts.groups]
+            energy = each @ np.square(contrasts.matrix @ self.y)
+            logdet = -2.0 * float(each[used] @ np.log(contrasts.scales[used]))
             summary = PathSummary(energy[None], energy[None], np.zeros(1), np.array([logdet]))
             found = restricted_likelihood(np.array([alpha]), summary, self.degrees, self.repeats, self.scatter)
             return float(found[0])

@@ -28,11 +28,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..._base.warnings import warn_user
 from ...bases.grid import GridBasis
+from ...clouds.sampling import OrientedPoints
 from ...fields.field import Field
 from ...solvers.linear.conjugate_gradients import conjugate_gradients
 from ...solvers.linear.multigrid import Multigrid
 from ...solvers.linear.sparse import factorize
-from ..sampling import OrientedPoints
 
 _CELLS = {2: 40, 3: 24}
 _MARGIN = {2: 0.3, 3: 0.17}  # of the box, in longest sides of the data

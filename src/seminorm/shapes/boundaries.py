@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..shapes.attributes import FILLED
-from ..shapes.extraction.trimming import SMOOTHING, smoothed, trimmed_faces
-from ..shapes.mesh import Mesh
+from .attributes import FILLED
+from .extraction.trimming import SMOOTHING, smoothed, trimmed_faces
+from .mesh import Mesh
 
 BORDER = 0.1  # of the longest side: how far beyond the data a surface is followed before it is closed
 WIDE_BORDER = 0.25  # the same, where it is decided whether a surface is open: room for what is round to come back

@@ -55,14 +55,18 @@ class OrientedPoints:
         *,
         time_scale: float | None = None,
         margin: float | None = None,
+        around: np.ndarray | None = None,
     ) -> OrientedPoints:
-        """Scale the points and estimate areas from their density; a ``time_scale`` makes the last coordinate time."""
+        """Scale the points and estimate areas from their density; a ``time_scale`` makes the last coordinate time.
+
+        The box is that of the points, or of all that is in the corners ``around`` (2, d).
+        """
         d = points.shape[1]
         units, axes = np.ones(d), np.ones(d)
         if time_scale is not None:
             units[-1], axes[-1] = 1.0 / time_scale, 0.0
             normals = np.column_stack([normals, np.zeros(len(normals))])
-        low, high = points.min(axis=0), points.max(axis=0)
+        low, high = (points.min(axis=0), points.max(axis=0)) if around is None else around
         size = float(((high - low) / units).max()) or 1.0
         box = GridBox.around(low, high, scale=size * units, margin=margin)
         X = box.coordinates(points)

@@ -1,0 +1,1 @@
+"""Metrics learned from gradients: x -> x L, L a power of the average outer product of those of a fitted function."""
