@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from seminorm import reconstruct
+from seminorm.clouds.sampling import OrientedPoints
 from seminorm.surfaces.fitting import Model, fit_surface
 from seminorm.surfaces.outside import kept_outside
-from seminorm.surfaces.sampling import OrientedPoints
 
 
 def ball(n, rng):

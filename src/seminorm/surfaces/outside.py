@@ -17,8 +17,8 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from ..clouds.preparation import thin_rows
+from ..clouds.sampling import OrientedPoints
 from .fitting import SurfaceFit, fit_surface
-from .sampling import OrientedPoints
 
 _CELLS, _BORDER = 32, 0.25  # along the longest side of the data; looked at beyond it, in that side
 _BEYOND = 0.02  # of the diagonal of the data: places farther out than that should be outside
