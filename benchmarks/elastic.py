@@ -6,7 +6,7 @@ rows. The bar is 20 in double precision, and 100 for DTW in single precision.
 
 aeon charges the whole sum of gaps for any beginning without partners in ERP, and nothing in EDR (version 1.6). For
 these two, both libraries get series that begin with samples far away, which must be matched with each other: then the
-definitions agree.
+definitions agree. Its soft DTW is the absolute value of ours.
 
     python benchmarks/elastic.py [--series 60] [--channels 1] [--window 0.1] [--repeats 3]
 """
@@ -116,7 +116,7 @@ def main() -> None:
             function(X[:3])
         times, (theirs, mine, short) = cpu_times([partial(f, X) for f in functions], arguments.repeats)
         off = ~np.eye(len(X), dtype=bool)
-        error, error32 = (np.abs(D - theirs)[off].max() / max(1.0, np.abs(theirs).max()) for D in (mine, short))
+        error, error32 = (np.abs(np.abs(D) - theirs)[off].max() / max(1.0, np.abs(theirs).max()) for D in (mine, short))
         met = times[0] / times[1] >= BAR and error <= 1e-9
         met &= name != "DTW" or arguments.channels > 1 or times[0] / times[2] >= SINGLE_BAR
         print(

@@ -4,7 +4,7 @@ Times are seconds of the processors, all threads together, which other programs 
 are the largest at 2000 points of the data, over the largest value, of functions summed over all pairs; held-out errors
 are root mean squares at 2000 other points.
 
-    python benchmarks/kernel_fits.py [peers] [steps] [dense] [million] [--quick]
+    python benchmarks/kernel_fits.py [peers] [steps] [dense] [surface] [million] [--sizes 10000 100000] [--quick]
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from _datasets import has_package, without_peer
@@ -20,6 +21,7 @@ from _memory import peak_of
 from seminorm import FieldSmoother, Smoother
 from seminorm.kernels import Gaussian, Kernel, Matern, Multiquadric, NegativeDistance, Polyharmonic, ThinPlate
 from seminorm.solvers.ridge.iterative import IterativeSolution, IterativeSystem
+from seminorm.surfaces import fit_exact
 
 CHECKED = 2000
 TOLERANCE = 1e-6
@@ -163,6 +165,39 @@ def beside_dense(sizes: list[int]) -> None:
             print(f"{name}: {seconds:8.2f} s, {memory / 1e6:6.0f} MB, held out {held_out:.4f}", flush=True)
 
 
+def torus(rng, n):
+    """Points of a torus and its normals."""
+    around, across = rng.uniform(0, 2 * np.pi, (2, n))
+    outwards = np.column_stack([np.cos(around), np.sin(around), np.zeros(n)])
+    normals = np.cos(across)[:, None] * outwards + np.sin(across)[:, None] * np.array([0.0, 0.0, 1.0])
+    return outwards + 0.4 * normals, normals
+
+
+def surfaces(sizes: list[int]) -> None:
+    """Exact fits of oriented points: values and gradients."""
+    print("\nExact surfaces, Polyharmonic(3), smoothness: the distance of points, tolerance: a third of it")
+    area = 4 * np.pi**2 * 0.4
+    for n in sizes:
+        points, normals = torus(np.random.default_rng(4), n)
+        places = torus(np.random.default_rng(5), CHECKED)[0]
+        distance = np.sqrt(area / n)
+        options = {"smoothness": distance, "tolerance": 0.3 * distance, "areas": np.full(n, area / n)}
+        found = {}
+        for solver in ("dense", "fast") if 4 * n <= 8000 else ("fast",):
+            task = partial(fit_exact, points, normals, solver=solver, tol=TOLERANCE, **options)
+            found[solver], seconds, memory = measured(task)
+            surface = found[solver]
+            off = np.sqrt(np.mean(surface(places) ** 2))
+            print(
+                f"{n:>8} points, {solver:>6}: {seconds:8.2f} s, {memory / 1e6:6.0f} MB, residual "
+                f"{surface.details['residual']:.1e}, off the torus {off:.1e}",
+                flush=True,
+            )
+        if "dense" in found:
+            apart = np.abs(found["fast"](places) - found["dense"](places)).max()
+            print(f"{'':>24}  largest difference of both {apart:.1e}", flush=True)
+
+
 def a_million() -> None:
     n, rng = 1_000_000, np.random.default_rng(3)
     X, Z = uniform(rng, n, 3), uniform(rng, CHECKED, 3)
@@ -176,14 +211,17 @@ def a_million() -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", default=["peers", "steps", "dense", "million"])
+    parser.add_argument("parts", nargs="*", default=["peers", "steps", "dense", "surface", "million"])
+    parser.add_argument("--sizes", nargs="*", type=int, help="numbers of points")
     parser.add_argument("--quick", action="store_true", help="a few thousand points")
     options = parser.parse_args()
     if "peers" in options.parts:
-        against_peer([5000] if options.quick else [30_000, 100_000, 300_000])
+        against_peer(options.sizes or ([5000] if options.quick else [30_000, 100_000, 300_000]))
     if "steps" in options.parts:
-        steps([2000, 4000] if options.quick else [10_000, 100_000, 300_000])
+        steps(options.sizes or ([2000, 4000] if options.quick else [10_000, 100_000, 300_000]))
     if "dense" in options.parts:
-        beside_dense([2000] if options.quick else [4000, 100_000])
+        beside_dense(options.sizes or ([2000] if options.quick else [4000, 100_000]))
+    if "surface" in options.parts:
+        surfaces(options.sizes or ([1500] if options.quick else [1500, 10_000, 100_000]))
     if "million" in options.parts and not options.quick:
         a_million()

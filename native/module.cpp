@@ -15,6 +15,7 @@ void bind_search(nb::module_&);
 void bind_margin(nb::module_&);
 void bind_kernels(nb::module_&);
 void bind_contrasts(nb::module_&);
+void bind_bands(nb::module_&);
 void bind_summation(nb::module_&);
 }  // namespace seminorm
 
@@ -34,5 +35,6 @@ NB_MODULE(_native, m) {
     bind_margin(m);
     bind_kernels(m);
     bind_contrasts(m);
+    bind_bands(m);
     bind_summation(m);
 }

@@ -1,8 +1,11 @@
 """Small tools that several test files share."""
 
+import _thread
 import re
+import threading
 
 import numpy as np
+import pytest
 
 
 def case_id(value) -> str:
@@ -16,3 +19,15 @@ def central_difference(function, X, step=1e-5):
     """Derivatives of a function of points X (n, d) along the coordinates, as a new last axis."""
     shifts = step * np.eye(X.shape[1])
     return np.stack([(function(X + shift) - function(X - shift)) / (2 * step) for shift in shifts], axis=-1)
+
+
+def interrupted(task, seconds=0.2):
+    """Repeat a task until Ctrl-C, which comes after some time, ends it."""
+    timer = threading.Timer(seconds, _thread.interrupt_main)
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            while True:
+                task()
+    finally:
+        timer.join()

@@ -26,6 +26,7 @@ from seminorm._base.patterns import PatternTable
 from seminorm.estimators import all_estimators
 from seminorm.invariance import (
     DistanceKernel,
+    GlobalAlignmentKernel,
     HaarFeatures,
     ImageShift,
     IntegrationKernel,
@@ -78,6 +79,7 @@ KINDS = {
     "one channel first": Kind(DistanceKernel(Gaussian(2.0), DTW(channels="first")), _whole[:, :1]),
     "rows as series": Kind(DistanceKernel(Gaussian(2.0), DTW()), _whole[:, 0]),
     "a sum over series": Kind(DistanceKernel(Gaussian(2.0), DTW()) + 0.5 * DistanceKernel(Gaussian(2.0), ERP()), _two),
+    "definite series": Kind(GlobalAlignmentKernel(3.0), _two),
     "images": Kind(DistanceKernel(Gaussian(1.0), TangentDistance((4, 5))), _images),
     "shifted images": Kind(IntegrationKernel(Gaussian(2.0), ImageShift((4, 5), padding=1)), _images),
     "closest images": Kind(
@@ -183,7 +185,7 @@ def test_scikit_learn_cuts_patterns(kind):
     assert cross_val_predict(make_pipeline(machine), patterns, _y, cv=2).shape == _y.shape
     search = GridSearchCV(machine, {"alpha": [0.01, 1.0]}, cv=2).fit(patterns, _y)
     assert search.predict(patterns).shape == _y.shape
-    neighbors = KernelNeighbors(getattr(kernel, "distance", None) or kernel)
+    neighbors = KernelNeighbors(getattr(kernel, "distance", kernel))
     assert cross_val_score(neighbors, patterns, _y, cv=3).mean() > 0.6
 
 

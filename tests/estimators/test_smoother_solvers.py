@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from helpers import interrupted
 from sklearn.exceptions import ConvergenceWarning
 
 from seminorm import Smoother
-from seminorm.estimators import engines
+from seminorm.estimators import engines, smoother
 from seminorm.functions import Functional
 from seminorm.kernels import (
     Gaussian,
@@ -242,6 +243,24 @@ def test_too_little_memory_is_said_before(small_limits, data, monkeypatch):
     monkeypatch.setattr(seminorm._base.memory, "available_bytes", lambda: 10_000)
     with pytest.raises(MemoryError, match="a fast fit of 300 observations needs about"):
         Smoother(Matern(), alpha=0.1).fit(X[:300], y[:300])
+
+
+def test_many_deviations_are_said(data, monkeypatch):
+    X, y, Z = data
+    model = Smoother(Matern(), alpha=0.1, solver="fast").fit(X[:300], y[:300])
+    monkeypatch.setattr(smoother, "_MANY_DEVIATIONS", 30)
+    with pytest.warns(UserWarning, match="deviations at 40 points take 2 solutions"):
+        model.predict(Z, return_std=True)
+
+
+def test_an_interruption_leaves_a_clean_state(rng):
+    X = rng.random((6000, 2))
+    y = np.sin(5 * X.sum(axis=1))
+    model = Smoother(alpha=0.01, solver="fast").fit(X, y)
+    before = model.predict(X[:50])
+    interrupted(lambda: model.fit(X[::-1], 2 * y[::-1]))
+    assert (model.predict(X[:50]) == before).all() or np.allclose(model.predict(X[:50]), 2 * before, atol=1e-4)
+    np.testing.assert_array_equal(model.fit(X, y).predict(X[:50]), before)
 
 
 def test_a_residual_that_is_not_reached_is_said(data):

@@ -4,8 +4,13 @@ import warnings
 
 import numpy as np
 import pytest
+from helpers import interrupted
 
+from seminorm._base import memory
 from seminorm._base.threads import limited_threads
+from seminorm.functions import Functional, gram
+from seminorm.functions.fast_gram import FastGram
+from seminorm.functions.local import local_functionals
 from seminorm.functions.summation import FastSum, fast_sum
 from seminorm.kernels import (
     Gaussian,
@@ -190,4 +195,40 @@ def test_bad_coefficients():
 def test_no_warnings_where_the_tolerance_is_reached(rng, always_fast):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        FastSum(ThinPlate(), rng.random((800, 3)), tolerance=1e-7)(rng.standard_normal(800))
+        values = FastSum(ThinPlate(), rng.random((800, 3)), tolerance=1e-7)(rng.standard_normal(800))
+    assert np.isfinite(values).all()
+
+
+def test_an_interruption_leaves_a_clean_state(rng, always_fast):
+    centers, coef = rng.random((20_000, 2)), rng.standard_normal(20_000)
+    whole = FastSum(ThinPlate(), centers, tolerance=1e-8)
+    interrupted(lambda: whole(coef), 0.15)
+    known = FastSum(ThinPlate(), centers, centers[:50], tolerance=0)(coef)
+    assert np.abs(whole(coef)[:50] - known).max() <= 1e-8 * np.abs(whole(coef)).max()
+
+
+def test_memory_is_asked_for_first(rng, always_fast, monkeypatch):
+    monkeypatch.setattr(memory, "available_bytes", lambda: 10_000)
+    with pytest.raises(memory.NotEnoughMemoryError, match="A sum over 5000 centers at 5000 targets needs"):
+        FastSum(ThinPlate(), rng.random((5000, 2)), tolerance=1e-8)(np.ones(5000))
+
+
+def test_products_with_the_matrix_of_functionals(rng, always_fast):
+    X, kernel = rng.random((400, 2)), Polyharmonic(3)
+    functionals = [Functional.values(X) * 100.0, Functional.gradients(X[:300]), Functional.along(X, X)]
+    coef = rng.standard_normal((400 + 600 + 400, 2))
+    found, exact = FastGram(kernel, functionals, 1e-5)(coef), gram(kernel, functionals) @ coef
+    for rows in (slice(0, 400), slice(400, 1000), slice(1000, None)):
+        assert np.abs(found[rows] - exact[rows]).max() <= 1e-4 * np.abs(exact[rows]).max()
+
+
+def test_functionals_at_points(rng):
+    X = rng.random((30, 2))
+    both = 2.0 * Functional.values(X) + Functional.along(X, [1.0, 3.0])
+    local = local_functionals([Functional.values(X[::-1]), both, Functional.gradients(X)[[1, 4]]])
+    assert len(local.places) == 30
+    np.testing.assert_array_equal(local.places[local.place[30:60]], X)
+    np.testing.assert_array_equal(local.jets[[0, 30, 60, 61]], [[1, 0, 0], [2, 1, 3], [0, 0, 1], [0, 1, 0]])
+    assert local_functionals([Functional.average(X)]) is None
+    assert local_functionals([Functional(X, 2)]) is None
+    assert local_functionals([Functional.values(X) + Functional.values(X[::-1])]) is None

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from seminorm import FieldSmoother, Smoother
+from seminorm import FieldSmoother, Smoother, TableRegressor
 from seminorm.kernels import Gaussian, NegativeDistance, Polyharmonic, ThinPlate, all_kernels
 from seminorm.plotting import (
     plot_alpha_path,
@@ -15,6 +15,7 @@ from seminorm.plotting import (
     plot_field,
     plot_kernels,
     plot_levels,
+    plot_metric,
     plot_samples,
 )
 from seminorm.shapes import Contours
@@ -391,3 +392,17 @@ def test_decision_boundaries_show_level_and_margins(rng):
     import matplotlib.pyplot as plt
 
     plt.close(ax.figure)
+
+
+def test_metrics(ax):
+    X = np.random.default_rng(0).standard_normal((120, 4))
+    machine = Smoother(NegativeDistance(), metric="full").fit(X, np.sin(2 * X[:, 1]))
+    plot_metric(machine, ax)
+    assert len(ax.patches) == 4 and ax.get_yticklabels()[0].get_text() == "x1"
+    assert len(plot_metric(machine, matrix=True, ax=Figure().subplots()).images) == 1
+    stack = TableRegressor().fit(X, X[:, 1])
+    assert plot_metric(stack, Figure().subplots()).get_yticklabels()[0].get_text() == "x1"
+    with pytest.raises(ValueError, match="several"):
+        plot_metric(stack, Figure().subplots(), matrix=True)
+    with pytest.raises(ValueError, match="learned a metric"):
+        plot_metric(Smoother().fit(X, X[:, 0]), ax)

@@ -65,6 +65,21 @@ def test_leave_one_out_agrees_with_leaving_out(profile, alpha, data):
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.parametrize("alpha", [1e-5, 1.0])
+def test_one_of_several_copies_is_left_out(alpha, data):
+    X, Y, _ = data
+    copies = 1.0 + np.arange(30) % 4
+    profile = PROFILES[1]
+    system = CenteredKernel(profile.matrix(X, X), copies)
+    found = left_out_last(system, Y, alpha, 30, 1.0 / copies)
+    for i in range(8):
+        fewer = copies - (np.arange(30) == i)
+        kept = fewer > 0
+        dual, constant = saddle_solution(profile, X[kept], Y[kept], fewer[kept], alpha)
+        expected = profile.matrix(X[i : i + 1], X[kept])[0] @ dual + constant
+        np.testing.assert_allclose(found[i], expected, rtol=1e-6, atol=1e-6)
+
+
 def test_outer_products_and_their_roots():
     gradients = np.random.default_rng(0).standard_normal((7, 2, 3))
     weights = np.arange(1.0, 8.0)

@@ -21,9 +21,9 @@ from seminorm.fields.deepening import occupied_cells
 from seminorm.fields.pointwise import PointEquations
 from seminorm.fields.system import collapse
 from seminorm.fields.tree import Tree
-from seminorm.functions import Expansion, Functional, design
+from seminorm.functions import Expansion, Functional, design, fits
 from seminorm.kernels import Gaussian, Laplacian, Matern, Multiquadric, Polyharmonic, ThinPlate, Wendland
-from seminorm.surfaces import Surface, exact, fit_exact, reconstruct
+from seminorm.surfaces import Surface, fit_exact, reconstruct
 from seminorm.surfaces.fitting import Model, fit_surface
 
 KERNELS = [Polyharmonic(3), Gaussian(0.7), Multiquadric(0.5), Matern(2.5), Wendland(2, 1.5), Wendland(4, 2.0)]
@@ -519,7 +519,7 @@ def test_iteration_chooses_what_is_likely():
 
 def test_iteration_is_the_choice_for_many_points(monkeypatch):
     points, normals = sphere(100)
-    monkeypatch.setattr(exact, "MOST_DENSE", 300)
+    monkeypatch.setattr(fits, "MOST_DENSE", 300)
     options = {"tolerance": 0.1, "areas": np.full(100, 0.1)}
     assert fit_exact(points, normals, smoothness=0.1, **options).details["solver"] == "fast"
     bumps = Gaussian(1.0) + Gaussian(2.0).axis_scale([1.0, 2.0, 3.0])

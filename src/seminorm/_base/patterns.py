@@ -95,7 +95,7 @@ class PatternTable:
 
     def keys(self) -> np.ndarray:
         """A string for each pattern; those of equal patterns are equal."""
-        return np.array([_key(item, row) for item, row in zip(self.items, self._rows, strict=True)])
+        return np.array([_key(item, int(row)) for item, row in zip(self.items, self._rows, strict=True)])
 
     def groups(self) -> np.ndarray:
         """A number for each pattern; those of equal patterns are equal."""
@@ -156,7 +156,7 @@ def table_of(X: Any, checked: Any) -> Any:
     """What was checked if it is an array, and otherwise a table of the patterns of X."""
     if isinstance(checked, np.ndarray):
         return checked
-    return PatternTable(np.asarray(X) if hasattr(X, "columns") else X)
+    return PatternTable(list(np.asarray(X) if hasattr(X, "columns") else X))
 
 
 def validated(

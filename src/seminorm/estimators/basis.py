@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from .._base.memory import available_bytes
-from .._base.patterns import is_plain
+from .._base.patterns import PatternTable, is_plain
 from ..kernels import Kernel
+from .row_tables import RowTable
 
 MOST_DENSE = 16_000  # points up to which "auto" takes all of them
 BASIS = 2000  # and how many beyond
@@ -39,6 +42,24 @@ def number_for(n_basis: int | str | None, n: int, copies: int, hindered: bool) -
     free = available_bytes()
     fits = n <= MOST_DENSE and (n <= BASIS or free is None or copies * 8 * n**2 <= free)
     return None if hindered or fits else BASIS
+
+
+def basis_points(
+    X: Any, n: int, number: int | None, distinct_only: bool, random_state: int | np.random.RandomState | None
+) -> np.ndarray | None:
+    """Which of n points have a kernel term: ``number`` of them, or distinct ones; None for all. X is None for a given
+    matrix."""
+    stays, distinct = isinstance(X, RowTable), np.arange(n)
+    if distinct_only and isinstance(X, PatternTable):
+        distinct = np.sort(np.unique(X.keys(), return_index=True)[1])
+    elif distinct_only and is_plain(X):
+        distinct = np.sort(np.unique(X, axis=0, return_index=True)[1])
+    if number is not None and number < len(distinct):
+        rng = check_random_state(random_state)
+        return np.sort(rng.choice(n, number, replace=False)) if X is None else spread_out(X, number, rng)
+    if stays:
+        raise ValueError(f"X has {n} rows that stay on disk or with workers, and all of them are needed: load X.")
+    return None if len(distinct) == n else distinct
 
 
 def spread_out(X: Any, number: int, rng: np.random.RandomState) -> np.ndarray:
@@ -80,9 +101,17 @@ def values_at(kernel: Kernel | None, X: Any, basis: np.ndarray) -> Callable[[np.
     """Rows of kernel values at the basis points: kept if they are not too many, otherwise computed when asked for."""
     if kernel is None:
         return lambda points: X[np.ix_(points, basis)]
+    if isinstance(X, RowTable):
+        return X.values_at(kernel, basis)
     centers = X[basis]
     free, needed = available_bytes(), 8 * X.shape[0] * len(basis)
     if needed <= min(_KEPT_BYTES, np.inf if free is None else _KEPT_SHARE * free):
-        matrix = kernel(X, centers)
-        return lambda points: matrix[points]
+        return partial(_kept_rows, kernel(X, centers))
     return lambda points: kernel(X[points], centers)
+
+
+def _kept_rows(matrix: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Rows of a matrix; no copy of those that follow each other."""
+    if len(points) and points[-1] - points[0] == len(points) - 1 and (np.diff(points) == 1).all():
+        return matrix[points[0] : points[-1] + 1]
+    return matrix[points]

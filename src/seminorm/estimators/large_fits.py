@@ -12,7 +12,7 @@ from .._base import blas
 from ..functions.large_system import LargeSystem, large_system, warn_unless_converged
 from ..kernels import Kernel
 from ..solvers.ridge.selection import Solution
-from ..solvers.ridge.stochastic import PROBES, StochasticCriteria
+from ..solvers.ridge.stochastic import StochasticCriteria
 from .observations import FunctionalData
 
 SOLVERS = ("auto", "dense", "fast", "field")
@@ -64,9 +64,9 @@ def fit_large(
         system = _system(kernel, observed, P, settings.tol, not choosing and alpha == 0.0)
         if choosing and places is not None:
             assert places_P is not None
-            criteria = _criteria(_system(kernel, places, places_P, settings.tol), places, settings, PROBES)
+            criteria = _criteria(_system(kernel, places, places_P, settings.tol), places, settings)
         else:
-            criteria = _criteria(system, observed, settings, PROBES if choosing else _FEW_PROBES)
+            criteria = _criteria(system, observed, settings, None if choosing else _FEW_PROBES)
         chosen = _chosen(criteria, alpha)
         start = None
         if criteria.system is system.scaled and criteria.last and criteria.last[0] == chosen:
@@ -93,7 +93,7 @@ def _system(
 
 
 def _criteria(
-    system: LargeSystem, observed: FunctionalData, settings: LargeSettings, n_probes: int
+    system: LargeSystem, observed: FunctionalData, settings: LargeSettings, n_probes: int | None = None
 ) -> StochasticCriteria:
     criterion = "reml" if settings.criterion == "reml" else "gcv"
     targets = observed.targets / system.units

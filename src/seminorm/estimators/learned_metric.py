@@ -46,6 +46,8 @@ class LearnedMetric(SavedEstimator, TransformerMixin, BaseEstimator):
     ----------
     matrix_ : array (d, d)
         L, for the columns as they are.
+    root_ : array (d, d)
+        L for standardised columns, symmetric.
     importances_ : array (d,)
         Share of each standardised column in the trace of the metric.
     losses_ : array
@@ -109,7 +111,7 @@ class LearnedMetric(SavedEstimator, TransformerMixin, BaseEstimator):
             found = Learner((X - mean) / deviation, (Y - centered) / unit, weights).iterates(recipe)
         best = min(found, key=lambda iterate: iterate.loss)
         self.losses_ = np.array([iterate.loss for iterate in found]) / Y.shape[1]
-        self.matrix_ = best.root / deviation[:, None]
+        self.root_, self.matrix_ = best.root, best.root / deviation[:, None]
         diagonal = np.diag(best.root @ best.root.T)
         self.importances_ = diagonal / diagonal.sum()
         if self.losses_.min() > _USELESS and len(X) > 2:

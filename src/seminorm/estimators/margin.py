@@ -10,7 +10,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold
-from sklearn.utils import check_random_state
+from sklearn.utils import check_consistent_length
+from sklearn.utils.validation import _check_y, validate_data
 
 from .._base import blas as threads
 from .._base.patterns import PatternTable, alone, is_plain
@@ -25,7 +26,8 @@ from ..nullspace.spaces import warn_off_span
 from ..solvers.margin.low_rank_machine import LowRankMachine
 from ..solvers.margin.path import AlphaRule
 from .base import KernelMachine, Terms, alphas_of, kernel_for
-from .basis import check_number, number_for, spread_out
+from .basis import MOST_DENSE, basis_points, check_number, number_for
+from .row_tables import RowTable, gathered, in_memory, table_for
 from .samples import distinct_samples, weighted_rows
 from .settling import (
     check_metric,
@@ -48,7 +50,6 @@ _TOLERANCE = 1e-13
 _CHOOSE_ON = 700  # points on which kernels and null spaces are compared, if there are many
 _PER_FUNCTION = 5  # but as many for each of the d + 1 linear functions
 _MANY = 1200  # from here on
-_NEAR_UP_TO = 20_000  # points among which near ones are looked for
 _PROBLEMS = 15  # problems on which they are compared, if there are many
 
 
@@ -156,6 +157,21 @@ class MarginMachine(KernelMachine, ABC):
     def _is_automatic(self) -> bool:
         return isinstance(self.null_space, str) and self.null_space == "auto"
 
+    def _check_samples(self, X, y, **options):
+        """X and y validated; a memory-mapped or Dask array of many rows stays where it is."""
+        table, y = table_for(X, MOST_DENSE), gathered(y, "y")
+        if self._is_given() or not isinstance(table, RowTable):
+            return self._check_input(table, y, **options)
+        if self._learns() or self.criterion == "cv" or self.n_basis is None:
+            raise ValueError(
+                f"X has {len(table)} rows that stay on disk or with workers: give n_basis='auto' or a number, "
+                "criterion='loo', and a null space that does not learn from y, or load X."
+            )
+        validate_data(self, table[np.arange(1)])  # says how many columns there are
+        y = _check_y(y, estimator=self, **options)
+        check_consistent_length(table, y)
+        return table, y
+
     # -- samples ---------------------------------------------------------------------------------------------------
 
     def _merge(self, X, y, weights, null_columns):
@@ -163,6 +179,10 @@ class MarginMachine(KernelMachine, ABC):
 
         The samples come out in an order of their own, so that nothing depends on the order in which they came in.
         """
+        if isinstance(X, RowTable):
+            if null_columns is not None or not (weights > 0).all():
+                raise ValueError("null_columns, and weights that are zero, need X in memory: leave them out.")
+            return X, y, weights, np.arange(len(X)), None
         if null_columns is not None:
             null_columns = _columns(null_columns, X.shape[0])
         if not self._is_given():
@@ -180,7 +200,7 @@ class MarginMachine(KernelMachine, ABC):
             return X.groups()
         if self._is_given() or not is_plain(X):
             return None
-        return near_groups(X) if X.shape[0] <= _NEAR_UP_TO else same_place(X)
+        return near_groups(X) if X.shape[0] <= MOST_DENSE else same_place(X)
 
     # -- candidates --------------------------------------------------------------------------------------------------
 
@@ -280,27 +300,20 @@ class MarginMachine(KernelMachine, ABC):
     def _basis(self, candidate: Proposal, data: TrainingSet) -> np.ndarray | None:
         """Points with a kernel term, if these are not all points: the few that were asked for, or that many points are
         to have; and distinct ones, where an expansion needs that."""
-        n = len(data)
         kernel = candidate.kernel
         hindered = self._learns() or kernel is None or kernel.is_indefinite
-        number = number_for(self.n_basis, n, self._copies, hindered)
+        number = number_for(self.n_basis, len(data), self._copies, hindered)
         if number is not None and number <= candidate.P.shape[1]:
             raise ValueError(
                 f"n_basis={number!r} must exceed the {candidate.P.shape[1]} functions that the coefficients "
                 "annihilate: with fewer points nothing is left for the kernel."
             )
-        distinct = np.arange(n)
         distinct_only = candidate.free not in WHOLE and kernel is not None and not kernel.is_indefinite
-        if distinct_only and isinstance(data.X, PatternTable):
-            distinct = np.sort(np.unique(data.X.keys(), return_index=True)[1])
-        elif distinct_only and is_plain(data.X):
-            distinct = np.sort(np.unique(data.X, axis=0, return_index=True)[1])
-        if number is not None and number < len(distinct):
-            rng = check_random_state(self.random_state)
-            if kernel is None:
-                return np.sort(rng.choice(n, number, replace=False))
-            return spread_out(data.X, number, rng)
-        return None if len(distinct) == n else distinct
+        return basis_points(None if kernel is None else data.X, len(data), number, distinct_only, self.random_state)
+
+    def _largest_matrix(self, n: int) -> int:
+        """Rows of the largest matrix that is factorised."""
+        return min(n, number_for(self.n_basis, n, self._copies, self._is_given()) or n)
 
     def _asks(self) -> bool:
         """Whether the user asked for a number of basis points."""
@@ -319,9 +332,13 @@ class MarginMachine(KernelMachine, ABC):
         data = TrainingSet(X, weights, self._problems(y), self._is_given(), self._groups(X))
         self._own_columns = null_columns is not None
         if not self._is_given() and getattr(self, "metric", None) is None:
-            warn_of_units(self.kernel, X)
-        with threads.suited_to(len(data)), Progress(self.verbose, type(self).__name__) as progress:
-            trial = self._trained(data, y, null_columns, self._rules(progress.step))
+            warn_of_units(self.kernel, in_memory(X))
+        size = self._largest_matrix(len(data))
+        with threads.suited_to(size), Progress(self.verbose, type(self).__name__) as progress:
+            if size < len(data):
+                progress.say(f"{type(self).__name__}: kernel terms at n_basis={size} of {len(data)} points")
+            rules = replace(self._rules(progress.step), watch_rows=progress.rows)
+            trial = self._trained(data, y, null_columns, rules)
             self._adopt(trial)
             for fit, (points, targets) in zip(trial.fits, data.problems, strict=True):
                 self._warn_if_useless(*self._errors(fit.values, targets, weights[points]))
@@ -336,13 +353,18 @@ class MarginMachine(KernelMachine, ABC):
     def _trained(self, data: TrainingSet, y: np.ndarray, null_columns, rules: Rules) -> MachineTrial:
         """The trial that is best by what was left out, trained on all points."""
         if not self._is_given() and is_learned(getattr(self, "metric", None)):
-            self._learned_metric = learn_metric(self.metric, data.X, y, data.weights)
+            rows = data.X.sample_rows if isinstance(data.X, RowTable) else slice(None)
+            self._learned_metric = learn_metric(self.metric, in_memory(data.X), y[rows], data.weights[rows])
         part = self._part(data, y, rules)
         if part is None:
             return self._compared(data, y, null_columns, rules)
         with threads.suited_to(len(part)):
             best = self._compared(data.part(part), y[part], rows_of(null_columns, part), rules)
         chosen, near = best.candidate, best.alphas
+        if isinstance(data.X, RowTable):
+            assert chosen.null_space is not None
+            whole = replace(chosen, P=data.X.mapped(chosen.null_space))
+            return _only(MachineTrial(whole, data, rules, self._basis(whole, data), True), near)
         way = not self._learns() or chosen.has_model
         whole = replace(self._candidate(chosen.kernel, chosen.free, data, y, null_columns, way), free=chosen.free)
         return _only(MachineTrial(whole, data, rules, self._basis(whole, data), self._asks()), near)
@@ -362,7 +384,10 @@ class MarginMachine(KernelMachine, ABC):
         """Points on which to compare kernels and null spaces where all would take long: each label in proportion."""
         n = len(data)
         size = max(_CHOOSE_ON, 0 if self._is_given() else _PER_FUNCTION * (data.X.shape[1] + 1))
-        if (
+        stays = isinstance(data.X, RowTable)
+        if stays and any(len(points) < n for points, _ in data.problems):
+            raise ValueError("multi_class='ovo' needs X in memory: use 'ovr', or load it.")
+        if not stays and (
             n < max(_MANY, 1.5 * size)
             or rules.criterion != "loo"
             or any(len(points) < n for points, _ in data.problems)
@@ -433,9 +458,9 @@ class MarginMachine(KernelMachine, ABC):
             return
         self.support_vectors_ = alone(X[support])
         if self._kind in WHOLE and self.null_space_ is not None:
-            self._span_ = independent_columns(self.null_space_(X), self.null_space_.resolution)
+            self._span_ = independent_columns(self.null_space_(in_memory(X)), self.null_space_.resolution)
         if self._kind not in WHOLE:
-            self.null_space_ = Polynomials(0 if self._kind == "constant" else -1).fit(X)
+            self.null_space_ = Polynomials(0 if self._kind == "constant" else -1).fit(in_memory(X))
 
     def _terms(self) -> Terms:
         return Terms(self.support_, self.support_vectors_, self.dual_coef_.T, self.null_coef_.T)

@@ -38,6 +38,7 @@ from .terms import AdditiveRegressor, check_terms, term_space, weigh_terms
 
 _CHUNK_COLUMNS = 1024
 _FAST_COLUMNS = 32
+_MANY_DEVIATIONS = 1000
 _GRADIENT_ROWS = 128  # whose prior covariances are made at once
 _NEARLY = 0.9  # degrees of freedom, as a share of n, from which on a fit nearly interpolates
 _PREDICTED = 0.05  # share of the variance of y that leaving out may cost a fit that nearly interpolates
@@ -259,6 +260,11 @@ class Smoother(AdditiveRegressor):
         parts, frame = [], self._frame
         rows = frame.rows(X)
         step = _FAST_COLUMNS if self._solved_by("fast") else _CHUNK_COLUMNS
+        if self._solved_by("fast") and len(rows) > _MANY_DEVIATIONS:
+            warn_user(
+                f"deviations at {len(rows)} points take {-(-len(rows) // step)} solutions of the fast solver: ask for "
+                "some of the points, or use solver='field' or FieldSmoother, whose deviations cost little."
+            )
         for i in range(0, len(rows), step):
             chunk = rows[i : i + step]
             parts.append(self._posterior(chunk, self.kernel_.diag(chunk), diagonal=True))

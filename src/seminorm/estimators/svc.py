@@ -165,7 +165,7 @@ class SVC(ClassifierMixin, MarginMachine):
         self._check_choice("multi_class", ("ovr", "ovo"))
         loss_named(self.loss, CLASSIFICATION)
         _refuse_missing_labels(y)
-        X, y = self._check_input(X, y)
+        X, y = self._check_samples(X, y)
         check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)

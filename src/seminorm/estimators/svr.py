@@ -124,7 +124,7 @@ class SVR(RegressorMixin, MarginMachine):
         if not automatic and not (isinstance(self.epsilon, Real) and 0 <= self.epsilon < np.inf):
             raise ValueError(f"epsilon must be 'auto' or a number >= 0, got {self.epsilon!r}.")
         loss_named(self.loss, REGRESSION)(np.empty(0), self._width(1.0 if automatic else float(self.epsilon)))
-        points, values = self._check_input(X, y, y_numeric=True, multi_output=True)
+        points, values = self._check_samples(X, y, y_numeric=True, multi_output=True)
         weights = _check_sample_weight(sample_weight, points, dtype=np.float64, ensure_non_negative=True)
         self._outputs = 0 if values.ndim == 1 else values.shape[1]
         points, values, weights, rows, columns = self._merge(points, values.astype(float), weights, null_columns)

@@ -19,6 +19,7 @@ from ..nullspace import NullSpace
 from ..nullspace.spaces import UnionSpace
 from ..solvers.margin import newton
 from ..solvers.margin.basis_machine import BasisMachine
+from ..solvers.margin.features import FeatureRows
 from ..solvers.margin.indefinite import UnboundedError, is_definite
 from ..solvers.margin.low_rank_machine import LowRankMachine
 from ..solvers.margin.machines import Coefficients, DenseMachine, FreeMachine, RepairedMachine, SoftMachine
@@ -84,6 +85,7 @@ class Rules:
     max_iter: int
     indefinite: str
     watch: Callable[[float], None] = lambda alpha: None  #: told of every alpha tried
+    watch_rows: Callable[[int, int], None] = lambda done, total: None  #: told how many rows of how many were used
 
     @property
     def fixed(self) -> float | None:
@@ -188,8 +190,9 @@ class MachineTrial:
             if self._indefinite:
                 raise np.linalg.LinAlgError
             self.whole = BasisMachine(
-                values_at(kernel, X, basis), basis, core, free, P[basis], self._free == "soft", self.candidate.tolerance
-            )
+                values_at(kernel, X, basis), basis, core, free, P[basis], self._free == "soft",
+                self.candidate.tolerance, getattr(X, "rows_type", FeatureRows), self.rules.watch_rows,
+            )  # fmt: skip
         except np.linalg.LinAlgError:
             raise ValueError(
                 f"n_basis={len(basis)} needs a kernel that is positive definite beside the null space, and this "

@@ -216,22 +216,19 @@ class DaskSource(Source):
         dask = require("dask", "distributed")
         for number, parts in enumerate(zip(*self._parts, strict=True)):
             yield checked(
-                Observations(*dask.compute(*parts, **_scheduler())), f" of chunk {number}", self._units, self._split
+                Observations(*dask.compute(*parts, **scheduler())), f" of chunk {number}", self._units, self._split
             )
 
     def _sum_of_chunks(self, make: Callable[[], Any]) -> Any:
         """Partial sums on the workers, merged in pairs in a fixed order."""
         dask = require("dask", "distributed")
-        partial, merge = dask.delayed(_partial, pure=False), dask.delayed(_merge, pure=False)
+        partial = dask.delayed(_partial, pure=False)
         shared = dask.delayed(make)
         sums = [
             partial(shared, int(first), number, self._units, self._split, *parts)
             for number, (first, *parts) in enumerate(zip(self._first[:-1], *self._parts, strict=True))
         ]
-        while len(sums) > 1:
-            pairs = [merge(*sums[i : i + 2]) for i in range(0, len(sums) - 1, 2)]
-            sums = pairs + sums[2 * len(pairs) :]
-        return dask.compute(sums[0], **_scheduler())[0]
+        return dask.compute(merged_in_pairs(sums), **scheduler())[0]
 
 
 def _partial(
@@ -249,7 +246,16 @@ def _merge(total: Any, other: Any) -> Any:
         return total
 
 
-def _scheduler() -> dict:
+def merged_in_pairs(sums: list) -> Any:
+    """One delayed accumulator of several, merged by the workers in a fixed order."""
+    merge = require("dask", "distributed").delayed(_merge, pure=False)
+    while len(sums) > 1:
+        pairs = [merge(*sums[i : i + 2]) for i in range(0, len(sums) - 1, 2)]
+        sums = pairs + sums[2 * len(pairs) :]
+    return sums[0]
+
+
+def scheduler() -> dict:
     """The current client, if there is one; otherwise this thread, since the loops use all cores by themselves."""
     try:
         from distributed import get_client

@@ -12,9 +12,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._base.memory import require_memory
 from .._base.warnings import warn_user
+from ..kernels import NegativeDistance, Polyharmonic
+from ..kernels.algebra import AxisScale, Scaled
 from ..kernels.base import Kernel
 from ..kernels.radial_parts import radial_part
 from ..solvers.linear.contrasts import Jets
+from ..solvers.linear.splines import LineSplines
 from ..solvers.ridge.iterative import IterativeSolution, IterativeSystem, groups_in, neighbors_in
 from .fast_gram import FastGram
 from .functionals import Functional
@@ -27,6 +30,7 @@ _ROUGH = 1e-5  # error of the products in the steps
 _DROWNED = 1e-10  # variances, in units of the kernel times the root of n, that products with such errors cannot tell
 _SHARE = 0.5  # error of a product in terms of the residual that is asked for
 _LEAST_TOLERANCE = 1e-13
+_MOST_ORDER = 4  # of smoothing splines whose divided differences keep enough digits
 _POINT_BYTES = 2000  # of the sums, for each point
 
 
@@ -136,8 +140,24 @@ def _system_of_values(
         weights,
         n_neighbors,
         accuracy=_DROWNED,
+        splines=_line_splines(kernel, points, part.matrix, P),
         rough=FastSum(kernel, points, tolerance=_ROUGH) if is_rough and d > 1 and tolerance < _ROUGH else None,
     )
+
+
+def _line_splines(kernel: Kernel, points: np.ndarray, matrix: np.ndarray, P: np.ndarray) -> LineSplines | None:
+    """The exact inverse for smoothing splines on the line."""
+    if points.shape[1] != 1:
+        return None
+    factor = 1.0
+    while isinstance(kernel, (Scaled, AxisScale)):
+        factor *= kernel.factor if isinstance(kernel, Scaled) else 1.0
+        kernel = kernel.kernel
+    if isinstance(kernel, NegativeDistance) and kernel.beta == 1.0:  # twice the kernel of int f'^2
+        return LineSplines.suited_to((points @ matrix)[:, 0], P, 1, 2.0 * factor)
+    if not isinstance(kernel, Polyharmonic) or kernel.order > _MOST_ORDER:
+        return None
+    return LineSplines.suited_to((points @ matrix)[:, 0], P, kernel.order, factor)
 
 
 def _system_of_jets(kernel: Kernel, functionals: list[Functional], P: np.ndarray, tolerance: float) -> IterativeSystem:

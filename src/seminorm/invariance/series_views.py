@@ -68,19 +68,22 @@ class SeriesViews:
 
     def matrices(self, Z: np.ndarray, W: np.ndarray | None = None) -> Iterator[tuple[str, np.ndarray]]:
         """Names and matrices of dissimilarities of prepared series Z to W, or to one another."""
-        parts = [("", Z, W, self.penalties[0])]
+        parts = [("", Z, W, float(self.penalties[0]))]
         if self.length >= _SLOPES_FROM:
-            both = [None if A is None else _slopes(A) / self.slope_scale for A in (Z, W)]
-            parts.append((" of slopes", both[0], both[1], self.penalties[1]))
+            other = None if W is None else self._unit_slopes(W)
+            parts.append((" of slopes", self._unit_slopes(Z), other, float(self.penalties[1])))
         for suffix, A, B, penalty in parts:
+            rows, columns = _series(A), None if B is None else _series(B)
             for distance in elastic_four(penalty):
-                rows, columns = (None if C is None else _series(C) for C in (A, B))
                 yield type(distance).__name__ + suffix, distance.pairwise(rows, columns)
         if self.length >= _SPECTRA_FROM:
-            rows = features(Z)
-            columns = rows if W is None else features(W)
-            for name in rows:
-                yield name, cdist(rows[name], columns[name], "sqeuclidean")
+            own = features(Z)
+            others = own if W is None else features(W)
+            for name, vectors in own.items():
+                yield name, cdist(vectors, others[name], "sqeuclidean")
+
+    def _unit_slopes(self, Z: np.ndarray) -> np.ndarray:
+        return _slopes(Z) / self.slope_scale
 
 
 def elastic_four(penalty: float) -> list[ElasticDistance]:

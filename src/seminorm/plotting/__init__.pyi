@@ -7,6 +7,7 @@ from .fields import plot_levels as plot_levels
 from .grids import plot_grid as plot_grid
 from .line import plot_band as plot_band
 from .line import plot_samples as plot_samples
+from .metrics import plot_metric as plot_metric
 from .paths import plot_alpha_path as plot_alpha_path
 from .spectra import plot_filters as plot_filters
 from .spectra import plot_impulse as plot_impulse

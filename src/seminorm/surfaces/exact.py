@@ -12,26 +12,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from .._base import blas as threads
-from .._base.memory import require_memory
 from ..clouds.cloud import as_cloud, weight_per_point
-from ..functions import Expansion, Functional, design, gram
-from ..functions.large_system import MOST_DENSE, large_system, obstacle, warn_unless_converged
+from ..functions import Expansion, Functional, design
+from ..functions.fits import Iteration, chosen_solver, fit_functionals
 from ..kernels import Kernel, Polyharmonic
 from ..nullspace import identifiable, null_space_for
 from ..shapes.boundaries import check_resolution
-from ..solvers.ridge.selection import choose_alpha
-from ..solvers.ridge.stochastic import StochasticCriteria
-from ..solvers.ridge.system import Factor, ReducedSystem
 from .preparation import ReadyPoints, StepClock, automatic_depth, choose_model, chosen, length_or_auto
 from .surface import Surface
 
-_SOLVERS = ("auto", "dense", "fast")
-_MATRICES = 4  # of the size of the system, at the same time (measured: 2.8 to 3.4)
 _ORDER = 3  # of the trials that choose lengths
 _SCALABLE = (2, 3, 4)  # dimensions in which areas are estimated
 _CHOOSABLE = (2, 3)  # dimensions in which lengths are chosen
@@ -128,7 +121,9 @@ def fit_exact(
     _require_gradients(kernel, d)
     alpha = _given_alpha(kernel.for_dimension(d), smoothness, alpha)
     iteration = Iteration(float(tol), int(max_iter), verbose)
-    solver = _chosen_solver(solver, kernel, n, d, iteration)
+    advice = "fit a part of the points, or use seminorm.surfaces.reconstruct, which takes millions of them."
+    what = f"an exact fit of {n} oriented points ({n * (1 + d)} observations)"
+    solver = chosen_solver(solver, kernel, Functional.gradients(np.zeros((1, d))), n * (1 + d), iteration, what, advice)
     scales = _Scales.of(ready, smoothness if alpha is None else None, tolerance, resolution, verbose)
     clock.lap("choose")
     if scales.smoothness is not None:
@@ -199,34 +194,6 @@ class _Scales:
         return cls(weights, None if by_alpha else given, distance, resolution or finest, trials)
 
 
-class Iteration(NamedTuple):
-    """How the fast solver works."""
-
-    tol: float
-    max_iter: int
-    verbose: bool
-
-
-def _chosen_solver(solver: str, kernel: Kernel, n: int, d: int, iteration: Iteration) -> str:
-    """What was asked for, with an error if that does not do; for "auto" what suits n points."""
-    if solver not in _SOLVERS:
-        raise ValueError(f"solver must be one of {', '.join(map(repr, _SOLVERS))}, got {solver!r}.")
-    if not (0 < iteration.tol < 1 and iteration.max_iter >= 1):
-        raise ValueError(
-            f"tol must lie between 0 and 1, and max_iter be at least 1, got {iteration.tol!r} and "
-            f"{iteration.max_iter!r}."
-        )
-    size = n * (1 + d)
-    hindrance = obstacle(kernel, [Functional.gradients(np.zeros((1, d)))])
-    if solver == "fast" and hindrance is not None:
-        raise ValueError(f"solver='fast' cannot be used here: {hindrance}. Use solver='dense'.")
-    if solver == "fast" or (solver == "auto" and size > MOST_DENSE and hindrance is None):
-        return "fast"
-    advice = "fit a part of the points, or use seminorm.surfaces.reconstruct, which takes millions of them."
-    require_memory(_MATRICES * 8 * size**2, f"an exact fit of {n} oriented points ({size} observations)", advice)
-    return "dense"
-
-
 def _solve(
     ready: ReadyPoints,
     kernel: Kernel,
@@ -250,38 +217,9 @@ def _solve(
     P = design(space, functionals)
     combinations = identifiable(space, np.sqrt(all_weights)[:, None] * P)
     P = P if combinations is None else P @ combinations
-    if iteration is None:
-        with threads.suited_to(n * (1 + d)):
-            dual, null, alpha = _factorized(kernel, functionals, targets, all_weights, P, alpha)
-        residual = 0.0
-    else:
-        dual, null, alpha, residual = _iterated(kernel, functionals, targets, all_weights, P, alpha, iteration)
-    null = null if combinations is None else combinations @ null
-    return Expansion(kernel, functionals, dual[:, 0], space, null[:, 0]), alpha, residual
-
-
-def _factorized(kernel, functionals, targets, weights, P, alpha: float | None):
-    system = ReducedSystem(gram(kernel, functionals), P, targets, weights)
-    if system.size == system.rank:  # the null space meets all observations
-        g = np.empty((0, 1))
-    elif alpha is None:
-        chosen_alpha = choose_alpha(system, "reml")
-        g, alpha = chosen_alpha.g, chosen_alpha.alpha
-    else:
-        g = Factor(system, alpha).g
-    return *system.coefficients(g), alpha
-
-
-def _iterated(kernel, functionals, targets, weights, P, alpha: float | None, iteration: Iteration):
-    tol, max_iter, verbose = iteration
-    with threads.one_thread():
-        system = large_system(kernel, functionals, weights, P, tol)
-        if alpha is None:
-            scaled = targets / system.units
-            alpha = StochasticCriteria(system.scaled, scaled, np.zeros(1), 0, "reml", max_iter, verbose).minimize()
-        found = system.solve(targets, alpha, tol=tol, max_iter=max_iter, verbose=verbose)
-    warn_unless_converged(found, tol)
-    return found.dual, found.null, alpha, found.residual
+    found = fit_functionals(kernel, functionals, targets, all_weights, P, alpha, iteration)
+    null = found.null if combinations is None else combinations @ found.null
+    return Expansion(kernel, functionals, found.dual[:, 0], space, null[:, 0]), found.alpha, found.residual
 
 
 def _least_order(dimension: int) -> int:

@@ -25,6 +25,7 @@ _COARSEST = 16.0  # times the finest scale
 _STEP = 2.0
 _GAIN = 0.01  # of the score, that counts as better
 _TIE = 0.05  # of the score, by which a smaller tolerance may be worse where normals are estimated (measured)
+_TIE_OF_FRAMES = 0.15  # the same for frames: their means need less smoothing than each alone (measured)
 _CLOSE = 0.3  # difference of the scores of two scales, above which none between them is tried
 _ANGLE = 0.5  # exponent of the mean of one minus the cosine: about that of the mean angle
 _LEAST_SLOPE = 0.2
@@ -50,7 +51,8 @@ class ModelSelection:
     the level ``deepest``. If the finer one is better, the finest is tried; if not, there is noise, and the search goes
     on to coarser scales as long as the score falls. Then come half steps, and smaller tolerances. Where normals are
     ``estimated`` from the points, points say more than normals do, and ties go to the smaller tolerance. If there are
-    ``others``, point sets in the same box, the mean of all scores counts.
+    ``others``, point sets in the same box, the mean of all scores counts; with estimated normals the smallest distance
+    decides among the trials that are nearly as good.
     """
 
     def __init__(
@@ -105,6 +107,9 @@ class ModelSelection:
                 if trial.score >= best.score + self._tie:
                     break
                 best = trial
+        if self._tie and len(self._parts) > 1:
+            alike = [trial for trial in self.trials if trial.score <= best.score + _TIE_OF_FRAMES]
+            best = min(alike, key=lambda trial: trial.distance)
         return best.model
 
     def _model(self, scale: float, weight: float, smoothness: float | None, tolerance: float | None) -> Model:

@@ -204,9 +204,11 @@ class RootedDistance(ElasticDistance):
 
 def non_negative_number(value: Any, name: str, positive: bool = False) -> float:
     """The value of a parameter, checked."""
-    if not (isinstance(value, Real) and np.isfinite(value) and (value > 0 if positive else value >= 0)):
-        raise ValueError(f"{name} must be a {'positive' if positive else 'non-negative'} number, got {value!r}.")
-    return float(value)
+    if isinstance(value, Real):
+        number = float(value)
+        if np.isfinite(number) and (number > 0 if positive else number >= 0):
+            return number
+    raise ValueError(f"{name} must be a {'positive' if positive else 'non-negative'} number, got {value!r}.")
 
 
 def _check_window(window: int, share: float, lengths: np.ndarray, others: np.ndarray, name: str, other: str) -> None:

@@ -144,6 +144,10 @@ class LocalContrasts:
         """C'C applied to a vector or to columns."""
         return self.matrix.T @ (self.matrix @ right)
 
+    def squares(self, right: np.ndarray) -> np.ndarray:
+        """|C x|^2 for each column x."""
+        return np.square(self.matrix @ right).sum(axis=0)
+
     def diagonal(self) -> np.ndarray:
         """The diagonal of C'C."""
         return np.bincount(self.matrix.indices, self.matrix.data**2, minlength=self.matrix.shape[1])

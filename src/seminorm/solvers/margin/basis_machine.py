@@ -27,6 +27,7 @@ class BasisMachine:
     ``raw(points)`` (k, m) are kernel values at the centres, ``core`` (m, m), overwritten, those between centres. P (n,
     p) is what the machine leaves free at all points, ``annihilated`` (m, r) the functions at the centres that the
     coefficients annihilate. With ``soft``, all of P but the constant has a small price.
+    ``rows_type`` says where sums over rows are made, and ``watch`` is told how far they are.
     """
 
     indefinite = False
@@ -41,6 +42,8 @@ class BasisMachine:
         annihilated: np.ndarray,
         soft: bool = False,
         tolerance: float = 1e-13,
+        rows_type: type[FeatureRows] = FeatureRows,
+        watch: Callable[[int, int], None] = lambda done, total: None,
     ):
         self.basis, n = basis, len(P)
         self._combinations = independent_columns(P, tolerance)
@@ -50,7 +53,7 @@ class BasisMachine:
         Q, self._R = qr(P, mode="economic") if p else (P, np.empty((0, 0)))
         map = FeatureCoordinates(*_factor(core, annihilated, tolerance), turn=np.eye(p), n_free=p)
         judges = None if n <= JUDGES else np.sort(np.random.default_rng(0).permutation(n)[:JUDGES])
-        rows = FeatureRows(raw, Q, map, judges)
+        rows = rows_type(raw, Q, map, judges, watch=watch)
         along = rows.sweep(lambda: Moments(len(basis), p)).of_features(map, np.eye(p)).T
         sizes = rows.sweep(lambda: Variances(lambda U: U[: map.n_kernel]), judges).values
         beside = n * float(sizes.mean()) - float((along**2).sum())

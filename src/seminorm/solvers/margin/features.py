@@ -51,10 +51,15 @@ class FeatureCoordinates:
         return 0 if self.along is None else self.turn.shape[1] - self.n_free
 
     def _rest(self, B: np.ndarray) -> np.ndarray:
-        """N' B for rows that belong to centres."""
+        """N' B for rows that belong to centres; a copy."""
+        turned = np.array(B, order="F")
         if self.reflectors is None:
-            return B
-        return self.reflectors.apply_transposed(B)[self.reflectors.V.shape[1] :]
+            return turned
+        V = self.reflectors.V
+        shares = self.reflectors.T.T @ (V.T @ turned)
+        if shares.size:
+            turned = blas.dgemm(-1.0, V, shares, beta=1.0, c=turned, overwrite_c=1)  # nothing of its size beside it
+        return np.asfortranarray(turned[V.shape[1] :])
 
     def features(self, raw: np.ndarray, Q: np.ndarray) -> np.ndarray:
         """U' (width, k) for kernel values (k, m) and free functions (k, p)."""
@@ -63,7 +68,7 @@ class FeatureCoordinates:
     def moments(self, kernel_part: np.ndarray, free_part: np.ndarray) -> np.ndarray:
         """U' q (width, k) from Phi_zx q (m, k) and Q' q (p, k)."""
         U = np.empty((self.width, kernel_part.shape[1]), order="F")
-        kernel = np.array(self._rest(kernel_part), order="F")
+        kernel = self._rest(kernel_part)
         kernel = blas.dtrsm(1.0, self.L, kernel, lower=1, overwrite_b=1) if kernel.size else kernel
         if self.along is not None:
             kernel -= self.along.T @ free_part
@@ -190,7 +195,8 @@ class Moments:
 class FeatureRows:
     """U, row by row; ``raw(points)`` are kernel values (k, m), Q (n, p) the free functions at all points.
 
-    ``judges`` are the points whose leave-one-out values choose alpha, None for all of them.
+    ``judges`` are the points whose leave-one-out values choose alpha, None for all of them; ``watch`` is told how many
+    rows of how many a pass has seen.
     """
 
     def __init__(
@@ -200,7 +206,9 @@ class FeatureRows:
         map: FeatureCoordinates,
         judges: np.ndarray | None = None,
         points: np.ndarray | None = None,
+        watch: Callable[[int, int], None] = lambda done, total: None,
     ):
+        self.watch = watch
         self._raw, self._Q, self.map, self.judges = raw, Q, map, judges
         self._points = points
 
@@ -209,14 +217,13 @@ class FeatureRows:
 
     def with_map(self, map: FeatureCoordinates) -> FeatureRows:
         """The same rows in other coordinates."""
-        return FeatureRows(self._raw, self._Q, map, self.judges, self._points)
+        return type(self)(self._raw, self._Q, map, self.judges, self._points, self.watch)
 
     def restricted(self, points: np.ndarray) -> FeatureRows:
         """Some of the rows."""
         judges = None if self.judges is None else np.flatnonzero(np.isin(points, self.judges))
-        return FeatureRows(
-            self._raw, self._Q, self.map, judges, points if self._points is None else self._points[points]
-        )
+        places = points if self._points is None else self._points[points]
+        return type(self)(self._raw, self._Q, self.map, judges, places, self.watch)
 
     def sweep(
         self,
@@ -228,14 +235,22 @@ class FeatureRows:
         """The sum ``make()``, or what ``into`` holds already, after all blocks of rows, or those of some points, were
         added to it, with their entries of ``columns`` (n,)."""
         total = make() if into is None else into
+        done, number = 0, len(self) if points is None else len(points)
         for rows in self._blocks(points):
             places = rows if self._points is None else self._points[rows]
             total.add(Block(self.map, self._raw(places), self._Q[places]), *(column[rows] for column in columns))
+            done += len(rows)
+            self.watch(done, number)
         return total
+
+    @staticmethod
+    def block_rows(map: FeatureCoordinates) -> int:
+        """How many rows make a block."""
+        return max(64, _ENTRIES // max(map.width, 1))
 
     def _blocks(self, points: np.ndarray | None) -> Iterator[np.ndarray]:
         points = np.arange(len(self)) if points is None else points
-        step = max(64, _ENTRIES // max(self.map.width, 1))
+        step = self.block_rows(self.map)
         for start in range(0, len(points), step):
             yield points[start : start + step]
 
@@ -243,11 +258,3 @@ class FeatureRows:
         """U theta (n,) for coordinates (width,)."""
         c, b = self.map.coefficients(theta[:, None])
         return self.sweep(lambda: Values(c, b)).values[:, 0]
-
-    def penalized(self) -> np.ndarray:
-        """The features F (n, n_penalized) in memory."""
-        F = np.empty((len(self), self.map.n_penalized))
-        for rows in self._blocks(None):
-            places = rows if self._points is None else self._points[rows]
-            F[rows] = self.map.features(self._raw(places), self._Q[places])[: self.map.n_penalized].T
-        return F

@@ -59,17 +59,18 @@ class BasisSystem:
         constant = self.y_mean - self.mean @ coefficients
         return RidgeFit(coefficients - coefficients.mean(axis=0), constant, alpha)
 
-    def choose(self, rows: np.ndarray) -> tuple[float, np.ndarray]:
+    def choose(self, rows: np.ndarray, share: np.ndarray | None = None) -> tuple[float, np.ndarray]:
         """The exponent of alpha, log10(alpha / scale), with the least leave-one-out error at some rows, and the
-        predictions (len(rows), k) there.
+        predictions (len(rows), k) there. ``share`` (n,) of a weight is left out, by default all of it.
         """
         F = (self._features(self.Z[rows]) - self.mean) @ self.map
         weights, Y = self.weights[rows], self.Y[rows]
+        left = weights if share is None else weights * share[rows]
         best: tuple[float, float, np.ndarray] = np.inf, _EXPONENTS[-1], np.tile(self.y_mean, (len(rows), 1))
         for exponent in _EXPONENTS[::-1]:
             shrink = 1.0 / (self.values + self.scale * 10.0**exponent)
             values = self.y_mean + F @ (shrink[:, None] * self.cross)
-            leverage = weights * (F**2 @ shrink + 1.0 / self.weights.sum())
+            leverage = left * (F**2 @ shrink + 1.0 / self.weights.sum())
             left_out = Y - (Y - values) / (1.0 - leverage)[:, None]
             loss = mean_square(left_out, Y, weights)
             if loss < best[0]:

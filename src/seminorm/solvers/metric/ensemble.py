@@ -12,7 +12,7 @@ import numpy as np
 from ..._base.memory import require_memory
 from .basis import BasisSystem
 from .gradients import metric_root, outer_products
-from .learning import Learner, Recipe
+from .learning import Iterate, Learner, Recipe
 from .profiles import PowerProfile
 from .ridge import RidgeFit, mean_square
 from .stacking import stack_weights
@@ -27,6 +27,8 @@ _JUDGING_ROWS = 4000
 _LEAST = 1e-3  # weight of a machine that is kept
 _NOTABLE = 0.03  # weight on some rows of a machine that is trained on all
 _FURTHER = 3  # most steps of learning on all rows
+_NOISE = 0.5  # of the variance of y: members that leave more unexplained may start again,
+_BETTER = 0.6  # if weights of columns leave less than this share of it
 _GAIN = 0.01  # of a step, as a share of the loss, below which there is no further one
 _ROWS = 1000  # at which gradients are averaged
 _PER_COLUMN = 10  # rows for each column that further learning needs
@@ -101,28 +103,33 @@ def train(
 ) -> Stack:
     """Train the members on points on several scales, (n, d) each, and targets Y (n, k).
 
+    A weight above 1 says how many rows a point stands for, of which one is left out at a time.
+
     ``n_basis`` is the number of centres: n or more for dense machines; by default all rows if they are not many.
     ``watch`` sees every alpha.
     """
     n = len(Y)
     m = n_basis or (n if n <= DENSE_ROWS else BASIS if n < LARGE else LARGE_BASIS)
+    share = np.minimum(1.0 / weights, 1.0)
     weights = weights / weights.mean()
     watch = watch or (lambda alpha: None)
     if m >= n:
         require_memory(6 * 8 * n**2, f"a stack of dense machines on {n} rows", "leave n_basis out, or set it to 3000.")
         rows = np.arange(n)
-        return _stacked(list(_on_all(Z, Y, weights, watch)), Y, weights, rows, rows)
+        return _stacked(list(_on_all(Z, Y, weights, share, watch)), Y, weights, rows, rows)
     require_memory(8 * (7 * m**2 + 2 * _BLOCK), f"machines on {m} centres", "set n_basis to a smaller number.")
     shuffled = np.random.default_rng(0).permutation(n)
     learning = min(LEARNING_ROWS, max(m, _FEWEST))
     some, judging = np.sort(shuffled[:learning]), np.sort(shuffled[learning:][:_JUDGING_ROWS])
     if len(judging) < min(learning, n // 2):
         judging = np.arange(n)[:: -(-n // _JUDGING_ROWS)]
-    first = list(_on_all({name: points[some] for name, points in Z.items()}, Y[some], weights[some], watch))
+    first = list(
+        _on_all({name: points[some] for name, points in Z.items()}, Y[some], weights[some], share[some], watch)
+    )
     chosen = _weights(first, Y[some], weights[some])
     notable = [tried for tried, weight in zip(first, chosen, strict=True) if weight >= _NOTABLE]
     centers = np.sort(shuffled[:m])
-    tried = list(_on_basis(notable, Z, Y, weights, centers, judging, watch))
+    tried = list(_on_basis(notable, Z, Y, weights, share, centers, judging, watch))
     return _stacked(tried, Y, weights, judging, centers)
 
 
@@ -149,19 +156,44 @@ def _machine(tried: _Tried, weight: float, centers: np.ndarray) -> Machine:
     return Machine(*shape, sensitivity, centers, fitted.dual, fitted.constant)
 
 
-def _on_all(Z: dict[str, np.ndarray], Y: np.ndarray, weights: np.ndarray, watch: Watch) -> Iterator[_Tried]:
-    """All iterates of all members, dense and cross-fitted."""
+def _on_all(
+    Z: dict[str, np.ndarray], Y: np.ndarray, weights: np.ndarray, share: np.ndarray, watch: Watch
+) -> Iterator[_Tried]:
+    """All iterates of all members, dense and cross-fitted.
+
+    Where most columns do not matter, gradients of a fit to all of them are noise, and only weights of columns emerge
+    from it: members that found nothing then start once more, from the best of these.
+    """
+    found: list[tuple[Member, list[Iterate]]] = []
     for member in MEMBERS:
-        learner = Learner(Z[member.scale], Y, weights)
-        for step, it in enumerate(learner.iterates(member.recipe)):
+        found.append((member, Learner(Z[member.scale], Y, weights, share).iterates(member.recipe)))
+    weighted = min((it for m, its in found if m.recipe.kind == "diagonal" for it in its), key=_loss)
+    unexplained = _NOISE * _spread(Y, weights)
+    for member, iterates in found[:]:
+        reached = min(map(_loss, iterates))
+        learns = member.recipe.n_iter and member.recipe.kind != "diagonal"
+        if learns and reached > max(unexplained, weighted.loss / _BETTER):
+            learner = Learner(Z[member.scale], Y, weights, share)
+            found.append((member, learner.iterates(member.recipe, weighted)))
+    for member, iterates in found:
+        for step, it in enumerate(iterates):
             watch(it.fit.alpha)
             if np.isfinite(it.loss):
                 yield _Tried(member, step, it.root, it.outer, it.fit, it.left_out, it.loss)
 
 
+def _loss(iterate: Iterate) -> float:
+    return iterate.loss
+
+
+def _spread(Y: np.ndarray, weights: np.ndarray) -> float:
+    """The mean square of Y about its mean, summed over outputs."""
+    return mean_square(np.average(Y, axis=0, weights=weights), Y, weights)
+
+
 def _on_basis(
-    notable: list[_Tried], Z: dict[str, np.ndarray], Y: np.ndarray, weights: np.ndarray, centers: np.ndarray,
-    judging: np.ndarray, watch: Watch,
+    notable: list[_Tried], Z: dict[str, np.ndarray], Y: np.ndarray, weights: np.ndarray, share: np.ndarray,
+    centers: np.ndarray, judging: np.ndarray, watch: Watch,
 ) -> Iterator[_Tried]:  # fmt: skip
     """The machines of some rows, trained on all; the last one of each member learns its metric further."""
     for i, each in enumerate(notable):
@@ -174,7 +206,7 @@ def _on_basis(
         for step in range(further + 1):
             if root is None:
                 break
-            tried = _on_centers(each.member, each.step + step, root, points, Y, weights, centers, judging)
+            tried = _on_centers(each.member, each.step + step, root, points, Y, weights, share, centers, judging)
             watch(tried.fit.alpha)
             yield tried
             if tried.loss > (1.0 - _GAIN) * best:
@@ -183,11 +215,11 @@ def _on_basis(
             root = metric_root(tried.outer, recipe.kind, recipe.power)
 
 
-def _on_centers(member: Member, step: int, root, points, Y, weights, centers, judging) -> _Tried:
+def _on_centers(member: Member, step: int, root, points, Y, weights, share, centers, judging) -> _Tried:
     """One machine on all rows."""
     profile, mapped = member.recipe.profile, points @ root
     system = BasisSystem(profile, mapped, centers, Y, weights)
-    exponent, left_out = system.choose(judging)
+    exponent, left_out = system.choose(judging, share)
     fitted = system.fit(system.scale * 10.0**exponent)
     seen = judging[:: -(-len(judging) // _ROWS)]
     gradients = profile.gradients(mapped[seen], mapped[centers], fitted.dual) @ root.T

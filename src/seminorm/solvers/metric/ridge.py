@@ -69,14 +69,22 @@ def fit(system: CenteredKernel, Y: np.ndarray, alpha: float) -> RidgeFit:
     return RidgeFit(dual, system.constant(dual, Y), alpha)
 
 
-def left_out_last(system: CenteredKernel, Y: np.ndarray, alpha: float, count: int) -> np.ndarray:
-    """Leave-one-out predictions (count, k) at the last points, whose block of the inverse needs least work."""
+def left_out_last(
+    system: CenteredKernel, Y: np.ndarray, alpha: float, count: int, share: np.ndarray | None = None
+) -> np.ndarray:
+    """Leave-one-out predictions (count, k) at the last points, whose block of the inverse needs least work.
+
+    Of a point that stands for several, ``share`` (n,) of its weight is left out.
+    """
     L, alpha = system.factor(alpha)
     dual, u = system.dual(L, Y)
     first = len(Y) - count
     T = np.tril(lapack.dtrtri(L[first:, first:], lower=1)[0])
     # (M^-1) of the last block is T' T; projecting the constant out takes u u' / 1'u off
     diagonal = np.einsum("ij,ij->j", T, T) - u[first:] ** 2 / u.sum()
+    if share is not None:  # residuals alpha a / w over one minus the share of their leverage 1 - alpha diagonal / w
+        kept = (1.0 - share[first:]) * system.weights[first:] / alpha
+        diagonal = kept + share[first:] * diagonal
     with np.errstate(divide="ignore", invalid="ignore"):
         return Y[first:] - dual[first:] / diagonal[:, None]
 

@@ -17,6 +17,7 @@ from tqdm import tqdm
 
 from ..linear.conjugate_gradients import conjugate_gradients_together
 from ..linear.contrasts import EarlierNeighbors, Jets, LocalContrasts, Profile
+from ..linear.splines import LineSplines, SplineContrasts
 from .system import quotient
 
 _RESTARTS = 20
@@ -67,7 +68,7 @@ class IterativeSystem:
     Points are (n, d) with d up to 3, P (n, r) has full column rank, and weights are (n,). With ``jets`` observations
     are not values at the points, and their number is not that of the points. ``accuracy`` is that of the products,
     relative to a sum of absolute values. ``rough`` are cheaper products for the steps, with errors well below a
-    thousandth of the largest result; the residual is computed by the better ones.
+    thousandth of the largest result; the residual is computed by the better ones. ``splines`` know the inverse exactly.
     """
 
     def __init__(
@@ -81,26 +82,32 @@ class IterativeSystem:
         accuracy: float = 1e-13,
         rough: Callable[[np.ndarray], np.ndarray] | None = None,
         jets: Jets | None = None,
+        splines: LineSplines | None = None,
     ):
         self.rough = product if rough is None else rough
         self.product, self.profile, self.weights, self.jets = product, profile, weights, jets
+        self.splines, self.P = splines, P
         self.size, self.rank = P.shape
         self.neighborhoods = EarlierNeighbors(points, P, n_neighbors, jets)
         self.Q, self.R = P, np.zeros((0, 0))
         if self.rank:
             self.Q, self.R = qr(P, mode="economic", check_finite=False)
         self._drowned = accuracy * np.sqrt(self.size) * self._typical_variances()
-        self._contrasts: tuple[float, LocalContrasts] | None = None
+        if splines is not None:  # solve for what the products do not tell
+            self._drowned = np.zeros(self.size)
+        self._contrasts: tuple[float, LocalContrasts | SplineContrasts] | None = None
 
-    def contrasts(self, alpha: float) -> LocalContrasts:
-        """The local contrasts for one alpha; the last ones are kept.
+    def contrasts(self, alpha: float) -> LocalContrasts | SplineContrasts:
+        """The local contrasts for one alpha, or the inverse itself; the last ones are kept.
 
         Variances that drown in the errors of the products are kept above them: what the iteration cannot see there it
         must not enlarge.
         """
         if self._contrasts is None or self._contrasts[0] != alpha:
             self._contrasts = None  # makes room first
-            self._contrasts = alpha, self.some_contrasts(alpha, np.arange(self.neighborhoods.n_groups))
+            exact = None if self.splines is None else self.splines.contrasts(alpha / self.weights)
+            every = np.arange(self.neighborhoods.n_groups)
+            self._contrasts = alpha, exact or self.some_contrasts(alpha, every)
         return self._contrasts[1]
 
     def some_contrasts(self, alpha: float, rows: np.ndarray) -> LocalContrasts:
@@ -148,8 +155,16 @@ class IterativeSystem:
 
     def log_determinant(self, alpha: float) -> float:
         """Approximately that of W^1/2 Phi W^1/2 + alpha on the complement of W^1/2 P, from the local contrasts."""
-        scales = self.contrasts(alpha).scales
+        contrasts = self.contrasts(alpha)
+        if isinstance(contrasts, SplineContrasts):
+            return contrasts.log_determinant - self._spline_volume
+        scales = contrasts.scales
         return float(-2.0 * np.log(scales[scales > 0]).sum()) + self._log_volume
+
+    @cached_property
+    def _spline_volume(self) -> float:
+        assert self.splines is not None
+        return self.splines.log_volume(self.weights, self.P)
 
     def _variances(self, size: Callable[[int], float]) -> np.ndarray:
         """c^2 h - 2 g.g h' for each observation, with sizes of h and h'."""

@@ -17,7 +17,7 @@ from .iterative import IterativeSystem
 from .selection import default_grid, generalized_cross_validation, restricted_likelihood
 
 _SEED = 0
-PROBES = 8
+PROBES = {1: 32, 2: 8, 3: 8}  # by the number of coordinates: contrasts know less of traces on the line
 _ENOUGH = 4  # probes that can tell how much the approximate ones say
 _ROUGH = 1e-3  # residual of what only a criterion needs
 _SAMPLED = 4096  # contrasts that stand for all in the first search
@@ -37,12 +37,13 @@ class StochasticCriteria:
         criterion: str = "gcv",
         max_iter: int = 300,
         verbose: bool = False,
-        n_probes: int = PROBES,
+        n_probes: int | None = None,
     ):
         self.system, self.y, self.criterion = system, y, criterion
         self.scatter, self.repeats, self.max_iter, self.verbose = scatter, repeats, max_iter, verbose
         self.degrees = system.size - system.rank
-        signs = np.random.default_rng(_SEED).integers(0, 2, (system.size, n_probes)) * 2.0 - 1.0
+        count = PROBES[system.neighborhoods.points.shape[1]] if n_probes is None else n_probes
+        signs = np.random.default_rng(_SEED).integers(0, 2, (system.size, count)) * 2.0 - 1.0
         self.probes = signs / np.sqrt(system.weights)[:, None]
         self.path: dict[float, tuple[float, float]] = {}  #: alpha: score, effective degrees of freedom
         self.summaries: dict[float, PathSummary] = {}
@@ -102,7 +103,7 @@ class StochasticCriteria:
         contrasts = self.system.contrasts(alpha)
         known = float((contrasts.diagonal() / weights).sum())
         exact = np.einsum("ij,ij->j", self.probes, inverse)
-        approximate = np.square(contrasts.matrix @ self.probes).sum(axis=0)
+        approximate = contrasts.squares(self.probes)
         trace = float(exact.mean()) + _share(exact, approximate) * (known - float(approximate.mean()))
         energy = np.einsum("ij,ij->j", self.y, dual)
         squares = (dual**2 / weights[:, None]).sum(axis=0)
