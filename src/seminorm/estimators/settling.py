@@ -100,7 +100,7 @@ def is_learned(metric: Any) -> bool:
 
 def learn_metric(metric: Any, X: Any, y: np.ndarray, weights: np.ndarray) -> Any:
     """A trained metric, with ``matrix_``, for values y (n,) or (n, k), or numbers of classes."""
-    if hasattr(X, "tocsr"):
+    if not is_plain(X):
         raise ValueError(f"metric={metric!r} needs a dense X: use metric=None.")
     codes = np.eye(int(y.max()) + 1)[y] if y.dtype.kind in "iu" else y
     if not isinstance(metric, str):
