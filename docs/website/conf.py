@@ -24,6 +24,8 @@ source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["extra/**"]
 html_extra_path = [str(Path(__file__).parents[2] / "build" / "website" / "source" / "extra")]
 
+highlight_language = "none"
+
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
 myst_dmath_double_inline = True

@@ -7,6 +7,7 @@ from typing import Any
 
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
+from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.nodes import make_refnode
@@ -23,7 +24,7 @@ def inline_formula(translator, node: nodes.math) -> None:
 
 def formula(translator, node: nodes.math_block) -> None:
     """A formula on a line of its own; it scrolls by itself where it is wider than the page."""
-    translator.body.append(f'<div class="math" tabindex="0">{tex2mathml(node.astext(), as_block=True)}</div>')
+    translator.body.append(f'<div class="formula" tabindex="0">{tex2mathml(node.astext(), as_block=True)}</div>')
     raise nodes.SkipNode
 
 
@@ -37,7 +38,7 @@ class LinkNames(SphinxPostTransform):
         """Link the names of one page."""
         index: Index = self.app.seminorm_names  # type: ignore[attr-defined]
         for literal in list(self.document.findall(nodes.literal)):
-            if any(isinstance(parent, nodes.reference | nodes.title) for parent in _above(literal)):
+            if any(isinstance(parent, nodes.reference | nodes.title | pending_xref) for parent in _above(literal)):
                 continue
             name = index.find(literal.astext())
             if name is None or name.page == self.env.current_document.docname:

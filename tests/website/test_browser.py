@@ -3,6 +3,7 @@
 import functools
 import http.server
 import itertools
+import re
 import shutil
 import tempfile
 import threading
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.website.links import check
+from docs.website.links import Outline, check
 
 SITE = Path(__file__).parents[2] / "site"
 FLAGS = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
@@ -72,6 +73,29 @@ def until(condition, seconds=20):
 
 def test_links_lead_somewhere_and_nothing_comes_from_elsewhere():
     assert check(SITE) == []
+
+
+PATHS = {
+    "smooth a CSV": ("start/measurements.html", "Smooth a CSV in Python"),
+    "classify with a rotation invariance": ("gallery/rotation.html", "Rotation()"),
+    "mesh a LAS file": ("start/scan.html", "seminorm reconstruct flight.laz"),
+    "what alpha means": ("gallery/what_alpha_means.html", "Alpha is the price of roughness"),
+    "add a kernel": ("contributing.html", "all_kernels"),
+}
+
+
+@pytest.mark.parametrize("task", PATHS)
+def test_short_paths_take_at_most_three_clicks(task):
+    target, words = PATHS[task]
+    near = {SITE / "index.html"}
+    for _ in range(3):
+        if SITE / target in near:
+            break
+        links = [(page, link) for page in near for link in Outline(page.read_text(encoding="utf-8")).links]
+        places = [(page.parent / link.partition("#")[0]).resolve() for page, link in links if "://" not in link]
+        near |= {place for place in places if place.suffix == ".html" and "_modules" not in place.parts}
+    assert SITE / target in near
+    assert words in re.sub(r"<[^>]+>", "", (SITE / target).read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(("words", "page"), [("SVC", "reference/seminorm.SVC"), ("thin plate", "kernels")])
@@ -163,5 +187,6 @@ def test_formulas_are_marked_up(browser, address):
     browser.get(f"{address}/theory/03_minimiser.html")
     assert browser.execute_script("return document.querySelectorAll('main math').length") > 5
     assert (
-        browser.execute_script("return document.querySelector('main div.math math').getBoundingClientRect().width") > 80
+        browser.execute_script("return document.querySelector('main div.formula math').getBoundingClientRect().width")
+        > 80
     )
