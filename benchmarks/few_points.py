@@ -88,16 +88,19 @@ def compared(name: str, points: np.ndarray, truth, peer: bool) -> list[str]:
     nearest = Nearest(truth)
     error, largest = distances(own, truth, nearest)
     right = 100 * right_share(surface, truth, nearest)
-    how = surface.details["estimation"]
-    certified = {True: "yes", False: f"gap {how.get('gap', np.nan):.3f}", None: "-"}[how.get("certified")]
-    if how["method"] == "propagation":
-        certified += ", neighbours"
-    row = [f"{error:.3f}", f"{largest:.2f}", *topology(own), topology(truth)[1], f"{right:.1f}", certified]
+    row = [f"{error:.3f}", f"{largest:.2f}", *topology(own), topology(truth)[1], f"{right:.1f}", certificate(surface)]
     row.append(f"{seconds:.1f}")
     if peer:
         other = poisson(points)
         row += [f"{distances(other, truth, nearest)[0]:.3f}", *topology(other)] if len(other.faces) else ["-"] * 3
     return row
+
+
+def certificate(surface) -> str:
+    """Whether the normals are certified, and whether those from neighbours were kept."""
+    how = surface.details["estimation"]
+    certified = {True: "yes", False: f"gap {how.get('gap', np.nan):.3f}", None: "-"}[how.get("certified")]
+    return certified + ", neighbours" * (how["method"] == "propagation")
 
 
 class Nearest:

@@ -10,6 +10,14 @@ Mesh measures are those of a separate harness, surfbench.py; an interpreter with
 
     PYTHON_WITH_OPEN3D benchmarks/points_alone.py [--meshes bunny torus ...] [--sizes 2000 20000 170000] [--seeds 3]
                                                   [--harness surfbench.py] [--seminorm COMMAND]
+
+With ``--published`` the sets that publications compare on are run instead, with defaults, in one process: two-sided
+mean distance and the largest one in per cent of the diagonal ("p": of the points from the mesh, where the surface is
+not known; "u": in units of the data, as published), components, genus, the share of normals that look to the right
+side, whether they are certified, and processor seconds of normals, surface and mesh; the same of Open3D (30 neighbours,
+consistent orientation, Poisson at depth 8), and what was published.
+
+    PYTHON_WITH_OPEN3D benchmarks/points_alone.py --published [--sets kitten ...] [--markdown FILE] [--sheet PNG]
 """
 
 from __future__ import annotations
@@ -22,10 +30,17 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
 from _datasets import exists, folder, harness, has_package, missing, without_peer
+from _point_sets import SETS, PointSet
+from few_points import Nearest, certificate, distances, poisson, right_share, topology
+
+from seminorm import reconstruct
+from seminorm.files.png import write_png
+from seminorm.rendering import Picture, render_mesh
 
 MESHES = "surfaces/meshes/"  # in the folder of the data
 FILES = {
@@ -39,6 +54,9 @@ GENUS = {"bunny": 0, "torus": 1, "knot": 1}  # where 2000 points settle it
 CONDITIONS = ("clean", "noise", "holes")
 NOISE, HOLES, HOLE_RADIUS = 0.0025, 4, 0.05
 FAILED = 3.0
+HEADER = ("set", "points", "error %", "largest %", "components", "genus", "true", "right %", "certified", "s")
+PEER = ("Open3D error %", "components", "genus", "s")
+MOST, TILE, ACROSS = 20_000, 220, 6
 OPEN3D = """
 import sys, numpy as np, open3d as o3d
 pcd = o3d.geometry.PointCloud(o3d.utility.Vector3dVector(np.load(sys.argv[1])["points"]))
@@ -59,7 +77,14 @@ def main() -> None:
     parser.add_argument("--harness", type=Path, help="default: what SEMINORM_SURFBENCH names")
     parser.add_argument("--seminorm", default=beside, help="the command (default: %(default)s)")
     parser.add_argument("--no-peer", action="store_true")
+    parser.add_argument("--published", action="store_true", help="the sets that publications compare on")
+    parser.add_argument("--sets", nargs="+", default=list(SETS), choices=SETS)
+    parser.add_argument("--markdown", type=Path, help="append the rows of --published to this file")
+    parser.add_argument("--sheet", type=Path, help="draw the surfaces of --published here")
     arguments = parser.parse_args()
+    if arguments.published:
+        published(arguments)
+        return
     program = harness(arguments.harness)
     for package in ("trimesh", *["open3d"] * (not arguments.no_peer)):
         if not has_package(package):
@@ -83,6 +108,81 @@ def main() -> None:
                         rows.append((size, row, report(name, size, condition, seed, row)))
     if rows:
         summary(rows, methods)
+
+
+def published(arguments) -> None:
+    """A row for each of the published sets, and a sheet of pictures."""
+    if not has_package("trimesh"):
+        print(without_peer("trimesh"))
+        return
+    peer = not arguments.no_peer and has_package("open3d")
+    titles = [*HEADER, *(PEER if peer else ()), "published"]
+    pictures: list[np.ndarray] = []
+    for name in arguments.sets:
+        row, picture = compared(SETS[name](), peer)
+        line = f"| {name} | {' | '.join(row)} |"
+        new = arguments.markdown is not None and not arguments.markdown.exists()
+        if new or name == arguments.sets[0]:
+            head = f"| {' | '.join(titles)} |\n|---|{'---:|' * (len(titles) - 1)}\n"
+            print(head, end="")
+        if arguments.markdown:
+            with arguments.markdown.open("a") as file:
+                file.write((head if new else "") + line + "\n")
+        print(line, flush=True)
+        pictures.append(picture)
+    if arguments.sheet:
+        write_sheet(arguments.sheet, pictures)
+
+
+def compared(given: PointSet, peer: bool) -> tuple[list[str], np.ndarray]:
+    """The numbers of a set, and a picture of our mesh."""
+    import trimesh
+
+    start = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        surface = reconstruct(given.points)
+    mesh = surface.mesh()
+    seconds = time.process_time() - start
+    own = trimesh.Trimesh(mesh.vertices, mesh.faces, process=False)
+    nearest = None if given.truth is None else Nearest(given.truth)
+    right = "-"
+    if given.truth is not None:
+        right = f"{100 * right_share(surface, given.truth, nearest):.1f}"
+    elif given.normals is not None and len(surface.points) == len(given.points):
+        right = f"{100 * float(((surface.normals * given.normals).sum(axis=1) > 0).mean()):.1f}"
+    true = "-" if given.truth is None else topology(given.truth)[1]
+    row = [str(len(given.points)), *errors(given, own, nearest), *topology(own), true, right]
+    row += [certificate(surface), f"{seconds:.1f}"]
+    if peer:
+        start = time.process_time()
+        other = poisson(given.points)
+        seconds = time.process_time() - start
+        row += [errors(given, other, nearest)[0], *topology(other)] if len(other.faces) else ["-"] * 3
+        row.append(f"{seconds:.1f}")
+    picture = render_mesh(mesh.vertices, mesh.faces, Picture(size=(TILE, TILE)), normals=mesh.normals)
+    return [*row, given.published], picture
+
+
+def errors(given: PointSet, mesh, nearest: Nearest | None) -> tuple[str, str]:
+    """Mean distance and the largest."""
+    if nearest is not None:
+        mean, largest = distances(mesh, given.truth, nearest)
+        if not given.own_units:
+            return f"{mean:.3f}", f"{largest:.2f}"
+        unit = np.linalg.norm(given.truth.extents) / 100
+        return f"{unit * mean:.3f} u", f"{unit * largest:.2f} u"
+    away = Nearest(mesh)(given.points[:: max(len(given.points) // MOST, 1)])[0]
+    scale = 100 / np.linalg.norm(np.ptp(given.points, axis=0))
+    return f"{scale * away.mean():.3f} p", f"{scale * away.max():.2f} p"
+
+
+def write_sheet(path: Path, pictures: list[np.ndarray]) -> None:
+    """All pictures in rows."""
+    blank = np.full_like(pictures[0], 255)
+    pictures = pictures + [blank] * (-len(pictures) % ACROSS)
+    rows = [np.concatenate(pictures[i : i + ACROSS], axis=1) for i in range(0, len(pictures), ACROSS)]
+    write_png(path, np.concatenate(rows))
 
 
 def load(path: Path):

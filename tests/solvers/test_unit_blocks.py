@@ -72,3 +72,21 @@ def test_curvature_is_that_of_the_energy(rng):
         a, b = step * np.eye(3)[i], step * np.eye(3)[j]
         H[i, j] = (turned(a + b) - turned(a - b) - turned(b - a) + turned(-a - b)) / (8 * step**2)
     assert np.allclose(curvature_diagonal(Q, n), np.diag(np.linalg.inv(H)), rtol=1e-3)
+
+
+def test_a_linear_part_is_that_of_fixed_vectors(rng):
+    """Some vectors are fixed: the energy of the others differs from the whole by a constant."""
+    Q, V = definite(18, rng), unit(rng.standard_normal((6, 3)))
+    free = np.array([True, True, False, False, True, False])
+    loose = np.repeat(free, 3)
+    part, linear = Q[np.ix_(loose, loose)], (Q[np.ix_(loose, ~loose)] @ V[~free].ravel()).reshape(-1, 3)
+    others = V.copy()
+    others[free] = unit(rng.standard_normal((3, 3)))
+    change = energy(part, others[free], linear) - energy(part, V[free], linear)
+    assert np.isclose(change, energy(Q, others) - energy(Q, V))
+    found = descend(part, V[free], linear, reduction=1e-15)
+    slope = (part @ found.ravel()).reshape(3, 3) + linear
+    assert np.abs(slope - (found * slope).sum(axis=1, keepdims=True) * found).max() < 1e-4 * np.abs(slope).max()
+    tried = [unit(rng.standard_normal((3, 3))) for _ in range(2000)]
+    least = min(energy(part, one, linear) for one in tried)
+    assert min(energy(part, descend(part, one, linear), linear) for one in (V[free], *tried[:5])) <= least

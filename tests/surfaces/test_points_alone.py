@@ -156,7 +156,7 @@ def test_sensor_with_normals_and_times_without():
 @pytest.mark.slow
 def test_settled_normals_are_better(monkeypatch):
     """On exact sparse points, rounds of fits with their own normals turn the gradients towards the truth."""
-    from seminorm.surfaces import preparation, reconstruction
+    from seminorm.surfaces import chosen_fit, preparation
 
     monkeypatch.setattr(preparation, "estimate_normals", partial(estimate_normals, method="propagation"))
     points = torus(600, seed=3)
@@ -165,7 +165,7 @@ def test_settled_normals_are_better(monkeypatch):
     truth = (points - middle) / 0.35
     angles = {}
     for rounds in (0, 3):
-        monkeypatch.setattr(reconstruction, "_ROUNDS", rounds)
+        monkeypatch.setattr(chosen_fit, "_ROUNDS", rounds)
         slopes = reconstruct(points).gradient(points)
         slopes /= np.linalg.norm(slopes, axis=1, keepdims=True)
         angles[rounds] = np.arccos(np.clip((slopes * truth).sum(axis=1), -1, 1)).mean()

@@ -31,12 +31,14 @@ class OrientedPoints:
     size: float  # side of a cell of level 0 in the user's units
     axes: np.ndarray  # (d,): 1 for components of the normals that are known, 0 for others (the last one, if it is time)
     confidence: np.ndarray | None = None  # that the area contains
+    values: np.ndarray | None = None  # of the function, in cells of level 0, zero by default; beside them
+    # normals of length zero are unknown
 
     def __len__(self) -> int:
         return len(self.X)
 
     def __getitem__(self, rows) -> OrientedPoints:
-        columns = {name: getattr(self, name) for name in ("X", "normals", "area", "spacing", "confidence")}
+        columns = {name: getattr(self, name) for name in ("X", "normals", "area", "spacing", "confidence", "values")}
         return replace(self, **{name: column[rows] for name, column in columns.items() if column is not None})
 
     def points_per_cell(self, level: int) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -102,6 +103,12 @@ def values_at(kernel: Kernel | None, X: Any, basis: np.ndarray) -> Callable[[np.
     centers = X[basis]
     free, needed = available_bytes(), 8 * X.shape[0] * len(basis)
     if needed <= min(_KEPT_BYTES, np.inf if free is None else _KEPT_SHARE * free):
-        matrix = kernel(X, centers)
-        return lambda points: matrix[points]
+        return partial(_kept_rows, kernel(X, centers))
     return lambda points: kernel(X[points], centers)
+
+
+def _kept_rows(matrix: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Rows of a matrix; no copy of those that follow each other."""
+    if len(points) and points[-1] - points[0] == len(points) - 1 and (np.diff(points) == 1).all():
+        return matrix[points[0] : points[-1] + 1]
+    return matrix[points]

@@ -49,7 +49,6 @@ _TOLERANCE = 1e-13
 _CHOOSE_ON = 700  # points on which kernels and null spaces are compared, if there are many
 _PER_FUNCTION = 5  # but as many for each of the d + 1 linear functions
 _MANY = 1200  # from here on
-_NEAR_UP_TO = 20_000  # points among which near ones are looked for
 _PROBLEMS = 15  # problems on which they are compared, if there are many
 
 
@@ -198,7 +197,7 @@ class MarginMachine(KernelMachine, ABC):
         """Points that coincide, or nearly if they are not too many, which are left out together."""
         if self._is_given() or hasattr(X, "tocsr") or isinstance(X, RowTable):
             return None
-        return near_groups(X) if X.shape[0] <= _NEAR_UP_TO else same_place(X)
+        return near_groups(X) if X.shape[0] <= MOST_DENSE else same_place(X)
 
     # -- candidates --------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,8 @@ At a stationary point Q n = diag(mu) n with mu_i = n_i . (Q n)_i. For all other 
 
     m' Q m = n' Q n + m' (Q - diag(mu)) m,
 
-so n is the global minimum if Q - diag(mu) is positive semi-definite: a certificate.
+so n is the global minimum if Q - diag(mu) is positive semi-definite: a certificate. Where some of the vectors are fixed
+the others minimise n' Q n + 2 b' n, and ``linear`` is b.
 """
 
 from __future__ import annotations
@@ -29,15 +30,22 @@ def unit_blocks(V: np.ndarray) -> np.ndarray:
     return V / np.maximum(norms, np.finfo(float).tiny)
 
 
-def energy(Q: np.ndarray, V: np.ndarray) -> float:
-    """tr V' Q V for blocks V (n, d) or (n, d, p)."""
-    return float((V * _applied(Q, V)).sum())
+def energy(Q: np.ndarray, V: np.ndarray, linear: np.ndarray | float = 0.0) -> float:
+    """tr V' (Q V + 2 linear) for blocks V (n, d) or (n, d, p)."""
+    return float((V * (_applied(Q, V) + 2.0 * linear)).sum())
 
 
-def descend(Q: np.ndarray, start: np.ndarray, *, max_iter: int = 500, reduction: float = 1e-9) -> np.ndarray:
+def descend(
+    Q: np.ndarray,
+    start: np.ndarray,
+    linear: np.ndarray | float = 0.0,
+    *,
+    max_iter: int = 500,
+    reduction: float = 1e-9,
+) -> np.ndarray:
     """A local minimum over blocks of norm 1 next to the start (n, d) or (n, d, p), by L-BFGS over V = U / |U|.
 
-    It ends when the energy falls by less than ``reduction``, relatively.
+    It ends when the energy falls by less than ``reduction``, relative to its quadratic part at the start.
     """
     shape, first = start.shape, max(energy(Q, unit_blocks(start)), np.finfo(float).tiny)
     axes = tuple(range(1, start.ndim))
@@ -46,9 +54,10 @@ def descend(Q: np.ndarray, start: np.ndarray, *, max_iter: int = 500, reduction:
         U = flat.reshape(shape)
         norms = np.sqrt((U**2).sum(axis=axes, keepdims=True))
         V = U / norms
-        image = _applied(Q, V)
+        image = _applied(Q, V) + linear
         own = (V * image).sum(axis=axes, keepdims=True)
-        return float(own.sum()) / first, (2.0 / first * (image - own * V) / norms).ravel()
+        value = own.sum() + (V * linear).sum()
+        return float(value) / first, (2.0 / first * (image - own * V) / norms).ravel()
 
     options = {"maxiter": max_iter, "maxfun": 10 * max_iter, "maxcor": _MEMORY, "gtol": _GRADIENT / len(start)}
     with blas.suited_to(len(Q)):

@@ -149,6 +149,9 @@ class _SurfaceLevels(LevelProblem[SurfaceFit]):
         weights[:, 0] = part.area / here.tolerance**2
         observed = np.zeros((len(part), 1 + part.X.shape[1]), dtype=np.float32)
         observed[:, 1:] = part.normals
+        if part.values is not None:
+            observed[:, 0] = part.values
+            weights[:, 1] *= part.normals.any(axis=1)
         equations = PointEquations(tree, model.order, part.X, weights, observed, x.dtype, self.points.axes)
         last_joint = _last_joint(model, self.tol)
         if level > last_joint:

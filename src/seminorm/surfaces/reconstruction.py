@@ -6,6 +6,7 @@ from typing import Any
 from ..clouds.gathering import gathered
 from ..clouds.normals.planar import in_plane
 from .chosen_fit import chosen_fit, order_of, settled, warn_of_angles
+from .outside import kept_outside
 from .planar import ready_in_plane
 from .preparation import LARGE, ReadyPoints, StepClock, chosen
 from .scans import reconciled
@@ -135,6 +136,7 @@ def reconstruct(
     warn_of_angles(trials, estimated)
     if estimated:
         fit = settled(fit, ready.points, **solver)
+    fit = kept_outside(fit, **solver)
     clock.lap("fit")
     area = float((oriented.spacing**across).sum() * oriented.size**across)
     found = chosen(fit.model, oriented, trials)

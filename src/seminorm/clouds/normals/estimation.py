@@ -230,6 +230,8 @@ def estimate_normals(
             found = replace(found, normals=normals, confidence=sure, oriented=oriented)
     if method == "variational" or (method == "auto" and alone and len(rows) <= _FEW):
         found = _from_all(placed, found, method == "auto")
+    if method == "auto" and alone and found.details["method"] == "propagation":
+        found = replace(found, normals=variational.settled(placed, found.normals, found.confidence, hood.noisy))
     all_normals, all_confidence = np.full((len(cloud), 3), np.nan), np.zeros(len(cloud))
     all_normals[valid], all_confidence[valid] = found.normals[group], found.confidence[group]
     completed = PointCloud(cloud.points, all_normals, cloud.colors, cloud.attributes, cloud.sensor)

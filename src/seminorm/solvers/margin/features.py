@@ -51,10 +51,15 @@ class FeatureCoordinates:
         return 0 if self.along is None else self.turn.shape[1] - self.n_free
 
     def _rest(self, B: np.ndarray) -> np.ndarray:
-        """N' B for rows that belong to centres."""
+        """N' B for rows that belong to centres; a copy."""
+        turned = np.array(B, order="F")
         if self.reflectors is None:
-            return B
-        return self.reflectors.apply_transposed(B)[self.reflectors.V.shape[1] :]
+            return turned
+        V = self.reflectors.V
+        shares = self.reflectors.T.T @ (V.T @ turned)
+        if shares.size:
+            turned = blas.dgemm(-1.0, V, shares, beta=1.0, c=turned, overwrite_c=1)  # nothing of its size beside it
+        return np.asfortranarray(turned[V.shape[1] :])
 
     def features(self, raw: np.ndarray, Q: np.ndarray) -> np.ndarray:
         """U' (width, k) for kernel values (k, m) and free functions (k, p)."""
@@ -63,7 +68,7 @@ class FeatureCoordinates:
     def moments(self, kernel_part: np.ndarray, free_part: np.ndarray) -> np.ndarray:
         """U' q (width, k) from Phi_zx q (m, k) and Q' q (p, k)."""
         U = np.empty((self.width, kernel_part.shape[1]), order="F")
-        kernel = np.array(self._rest(kernel_part), order="F")
+        kernel = self._rest(kernel_part)
         kernel = blas.dtrsm(1.0, self.L, kernel, lower=1, overwrite_b=1) if kernel.size else kernel
         if self.along is not None:
             kernel -= self.along.T @ free_part

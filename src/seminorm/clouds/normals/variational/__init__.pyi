@@ -1,3 +1,4 @@
+from .doubtful import settled as settled
 from .few import estimate_from_all as estimate_from_all
 from .few import follow_others as follow_others
 from .few import require_memory_for as require_memory_for
