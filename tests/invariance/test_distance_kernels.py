@@ -320,7 +320,7 @@ def test_definiteness_of_order_one_looks_at_the_complement_of_constants(rng):
     assert kernel.definiteness(X).is_definite
     assert np.linalg.eigvalsh(kernel(X))[0] < -1
     assert "complement of the constants" in repr(kernel.definiteness(X))
-    with pytest.raises(ValueError, match="order must be 0 or 1"):
+    with pytest.raises(ValueError, match="base of order 0 or 1"):
         DistanceKernel(ThinPlate(), MinimumDistance(Identity())).definiteness(X)
 
 

@@ -22,12 +22,20 @@ from seminorm.invariance import (
     all_curves,
     all_distances,
     all_invariant_kernels,
+    all_invariant_null_spaces,
     all_transformations,
     all_transformers,
 )
 from seminorm.kernels import Gaussian, NegativeDistance
 
-REGISTRIES = [all_transformations, all_curves, all_distances, all_invariant_kernels, all_transformers]
+REGISTRIES = [
+    all_transformations,
+    all_curves,
+    all_distances,
+    all_invariant_kernels,
+    all_invariant_null_spaces,
+    all_transformers,
+]
 EXAMPLES = [example for registry in REGISTRIES for example in registry()]
 
 

@@ -40,6 +40,7 @@ _REGISTRIES = {
     "curve": "invariance.transformations.registry:all_curves",
     "distance": "invariance.distances.registry:all_distances",
     "invariant kernel": "invariance.registry:all_invariant_kernels",
+    "invariant null space": "invariance.registry:all_invariant_null_spaces",
     "transformer": "invariance.registry:all_transformers",
     "estimator": "estimators.registry:all_estimators",
 }

@@ -16,7 +16,7 @@ from .._base.memory import require_memory
 from .._base.patterns import PatternTable, alone, validated
 from ..functions import Expansion, Functional
 from ..kernels import Kernel, NegativeDistance, ThinPlate, VectorKernel
-from ..nullspace import NullSpace, Polynomials
+from ..nullspace import NullSpace, free_functions
 from ..solvers.margin.machines import ProjectedKernel
 from .samples import distinct_samples, weighted_rows
 from .saving import SavedEstimator
@@ -306,12 +306,13 @@ class KernelMachine(SavedEstimator, BaseEstimator):
         return P, self.null_space_.resolution
 
     def _beside_polynomials(self, X, degree: int) -> ProjectedKernel:
-        """The kernel matrix beside the polynomials of a degree (of a given matrix: the constant, or nothing for -1)."""
+        """The kernel matrix beside the polynomials of a degree, or what the kernel has in their place (of a given
+        matrix: the constant, or nothing for -1)."""
         if self._is_given():
             self.null_space_ = None
             P, tolerance = np.ones((len(X), 1 if degree >= 0 else 0)), 1e-13
         else:
-            self.null_space_ = Polynomials(degree).fit(X)
+            self.null_space_ = free_functions(self.kernel_, degree).fit(X)
             P, tolerance = self._null_matrix(X)
         if P.shape[1] and len(P) <= P.shape[1]:
             raise ValueError(

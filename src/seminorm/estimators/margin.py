@@ -20,7 +20,15 @@ from .._base.spacing import near_groups, same_place
 from .._base.warnings import warn_user
 from ..kernels import Kernel, Linear
 from ..losses import Loss
-from ..nullspace import Frozen, NullSpace, Polynomials, identifiable, independent_columns, null_space_for
+from ..nullspace import (
+    Frozen,
+    NullSpace,
+    Polynomials,
+    free_functions,
+    identifiable,
+    independent_columns,
+    null_space_for,
+)
 from ..nullspace.cross_fitted import Fold
 from ..nullspace.spaces import warn_off_span
 from ..solvers.margin.low_rank_machine import LowRankMachine
@@ -229,13 +237,13 @@ class MarginMachine(KernelMachine, ABC):
         space: NullSpace
         folds = None
         if named or (self._learns() and not with_model):
-            space = Polynomials(max(kernel.null_degree, 0 if free in WHOLE else -1)).fit(X)
+            space = free_functions(kernel, 0 if free in WHOLE else -1).fit(X)
             P = space(X)
             if self._learns() and self._chooses_alpha():
                 folds = [JudgingFold(fold.train, fold.test, P) for fold in self._learned(data, y)[2]]
         elif self._learns():
             model, outputs, nested = self._learned(data, y)
-            polynomials = Polynomials(max(kernel.null_degree, 0))
+            polynomials = free_functions(kernel, 0)
             space = null_space_for(polynomials | Frozen(model), kernel, X)
             own = polynomials.fit(X)(X)
             P = np.hstack([own, outputs])

@@ -1,4 +1,5 @@
 from .alignment import GlobalAlignmentKernel as GlobalAlignmentKernel
+from .averages import AveragedPolynomials as AveragedPolynomials
 from .definiteness import Definiteness as Definiteness
 from .definiteness import DefiniteRepair as DefiniteRepair
 from .definiteness import Repair as Repair
@@ -29,6 +30,7 @@ from .distances.warping import WeightedDTW as WeightedDTW
 from .haar import HaarFeatures as HaarFeatures
 from .integration import IntegrationKernel as IntegrationKernel
 from .registry import all_invariant_kernels as all_invariant_kernels
+from .registry import all_invariant_null_spaces as all_invariant_null_spaces
 from .registry import all_transformers as all_transformers
 from .substitution import DistanceKernel as DistanceKernel
 from .substitution import JitteringKernel as JitteringKernel

@@ -15,6 +15,7 @@ from .._base.tiles import ForEach, Tile, tiled
 from ..kernels.algebra import Scaled, Sum
 from ..kernels.base import ROTATION, Kernel, as_in
 from ..kernels.dot_product import FeatureMap, Linear
+from .averages import AveragedPolynomials
 from .haar import HaarFeatures
 from .transformations.base import Quadrature, Transformation
 
@@ -31,10 +32,11 @@ class IntegrationKernel(Kernel):
     """The average of k(t x, t' y) over all pairs of transformations t, t' [Haasdonk and Burkhardt 2007, definition 8].
 
     If the transformations are a group with its invariant measure, the kernel does not change when a pattern is
-    transformed; otherwise it changes less than k. It is positive definite if k is, and of order 1 if k is. Only affine
-    transformations keep higher orders: under others (a shift along a curve, line thickness) the kernel is conditionally
-    positive definite with respect to the *averages* of the polynomials, :meth:`null_features`, and :attr:`cpd_order`
-    raises an error that says so.
+    transformed; otherwise it changes less than k. It is positive definite if k is, and of order 1 if k is. Where k is
+    of a higher order, or leaves linear functions free, the kernel is conditionally positive definite with respect to
+    the *averages* of the polynomials. These are what machines leave free by default (:meth:`own_null_space`), so that
+    their functions are as invariant as the kernel. Affine transformations keep the order with respect to polynomials
+    as well; under others (a shift along a curve, line thickness) :attr:`cpd_order` raises an error that says so.
 
     Parameters
     ----------
@@ -87,7 +89,13 @@ class IntegrationKernel(Kernel):
 
     @property
     def null_degree(self) -> int:
-        return self.base.null_degree if self.transformation.is_affine else self.cpd_order - 1
+        return self.base.null_degree
+
+    def own_null_space(self) -> AveragedPolynomials | None:
+        """Averages of the polynomials, if the base leaves more than the constant free."""
+        if self.simultaneous or self.base.null_degree < 1:
+            return None
+        return AveragedPolynomials(self.transformation, int(self.base.null_degree))
 
     def null_features(self) -> HaarFeatures:
         """Averages of the polynomials of degree ``base.cpd_order - 1``: on their complement the kernel is positive."""

@@ -7,7 +7,9 @@ from ..kernels.base import Kernel
 from ..kernels.conditional_radial import NegativeDistance, ThinPlate
 from ..kernels.dot_product import Polynomial
 from ..kernels.positive_radial import Gaussian
+from ..nullspace.spaces import NullSpace
 from .alignment import GlobalAlignmentKernel
+from .averages import AveragedPolynomials
 from .definiteness import DefiniteRepair, Repair
 from .distances.minimum import MinimumDistance
 from .haar import HaarFeatures
@@ -39,6 +41,10 @@ all_invariant_kernels.register(JitteringKernel, lambda: [JitteringKernel(Gaussia
 all_invariant_kernels.register(
     GlobalAlignmentKernel, lambda: [GlobalAlignmentKernel(), GlobalAlignmentKernel(0.5, triangle=6)]
 )
+
+#: null spaces of averaged kernels
+all_invariant_null_spaces: Registry[NullSpace] = Registry("invariant null space")
+all_invariant_null_spaces.register(AveragedPolynomials, lambda: [AveragedPolynomials(Reflection(0))])
 
 #: what is fitted to patterns or matrices before a machine sees them
 all_transformers: Registry[Any] = Registry("transformer")

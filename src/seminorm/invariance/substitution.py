@@ -13,14 +13,14 @@ from .._base.patterns import PatternTable
 from ..kernels.base import Kernel, as_in
 from ..kernels.radial import Radial
 from .definiteness import Definiteness
-from .distances.base import Distance, distances_of, patterns_of
+from .distances.base import Distance, Euclidean, distances_of, patterns_of
 from .distances.minimum import MinimumDistance
 from .transformations.base import Transformation
 
 _PRECOMPUTED = "precomputed"
 
 
-@as_in("base", "cpd_order", "null_degree", "max_dimension")
+@as_in("base", "max_dimension")
 class DistanceKernel(Kernel):
     """A kernel in which d(x, y) takes the place of |x - y| [Haasdonk and Burkhardt 2007, definition 10].
 
@@ -66,6 +66,22 @@ class DistanceKernel(Kernel):
     def is_indefinite(self) -> bool:
         """Whether the distance is not that of a Hilbert space; some data may still give a definite matrix."""
         return self.takes_distances or not self._measure().is_euclidean
+
+    @property
+    def cpd_order(self) -> int:
+        """That of the base; an error if it is above 1, unless the distance is Euclidean."""
+        order = self.base.cpd_order
+        if order > 1 and not (self.takes_distances or isinstance(self._measure(), Euclidean)):
+            raise ValueError(
+                f"{self.base!r} has order {order}, and of {self.distance!r} it is not known beside which functions the "
+                "kernel is positive: linear functions of the patterns are no functions of the distance. Use a base "
+                "of order 0 or 1 (Gaussian, NegativeDistance, Multiquadric), or IntegrationKernel, which averages."
+            )
+        return order
+
+    @property
+    def null_degree(self) -> int:
+        return self.base.null_degree if self.cpd_order > 1 or self.takes_distances else min(self.base.null_degree, 0)
 
     @property
     def takes_distances(self) -> bool:

@@ -118,6 +118,12 @@ class Sum(Pair):
     def dilation_degree(self) -> float | None:
         return self.first.dilation_degree if self.first.dilation_degree == self.second.dilation_degree else None
 
+    def own_null_space(self) -> Any:
+        spaces = [part.own_null_space() for part in self._parts() if part.null_degree > 0]
+        if not spaces or any(space is None for space in spaces):
+            return None
+        return spaces[0] if len(spaces) == 1 or spaces[0] == spaces[1] else spaces[0] | spaces[1]
+
     def _derivative(self, X, Y, x, y):
         return self.first._derivative(X, Y, x, y) + self.second._derivative(X, Y, x, y)
 
@@ -205,6 +211,9 @@ class Scaled(Wrapper):
         """Refuse factors that are not positive."""
         if not (np.isfinite(self.factor) and self.factor > 0):
             raise ValueError(f"factor must be positive for a scaled kernel to stay a kernel, got {self.factor!r}.")
+
+    def own_null_space(self) -> Any:
+        return self.kernel.own_null_space()
 
     @property
     def limit(self) -> float:

@@ -102,6 +102,12 @@ class Kernel(EqualByParameters, _GaussianProcessKernel):
         """Degree of the polynomials left free by default; -1 when nothing is."""
         return self.cpd_order - 1
 
+    def own_null_space(self) -> Any:
+        """The functions beside which the kernel is positive if these are not all polynomials of ``null_degree``: a
+        null space; None for most kernels.
+        """
+        return None
+
     @property
     def is_indefinite(self) -> bool:
         """Whether the kernel may fail to be positive on the complement of the polynomials of degree < order."""

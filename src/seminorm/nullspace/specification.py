@@ -46,8 +46,16 @@ def null_space_for(specification: Any, kernel: Kernel, X: np.ndarray, y: Any = N
     if isinstance(kernel, VectorKernel) and not isinstance(space, (PerComponent, RigidMotions)):
         space = PerComponent(space, kernel.components)
     space = space.fit(X, y)
+    own = kernel.own_null_space()
+    if own is not None:
+        if not (isinstance(specification, str) or _contains(space, own.fit(X), X)):
+            raise ValueError(
+                f"null_space must contain {own!r}, beside which {kernel!r} is positive, and {specification!r} does "
+                "not: use null_space='auto', or join them with |."
+            )
+        return space
     needed = kernel.cpd_order - 1
-    if space.degree < needed and not _contains(space, kernel, needed, X):
+    if space.degree < needed and not _contains(space, _smallest(kernel, needed).fit(X), X):
         raise ValueError(
             f"null_space must contain the polynomials of degree {needed}, because {kernel!r} is conditionally "
             f"positive definite of order {kernel.cpd_order}, and {specification!r} does not: use null_space='auto', "
@@ -58,12 +66,12 @@ def null_space_for(specification: Any, kernel: Kernel, X: np.ndarray, y: Any = N
 
 def _interpret(specification: Any, kernel: Kernel) -> NullSpace:
     if isinstance(specification, str) and specification == "auto":
-        return Polynomials(kernel.null_degree)
+        return free_functions(kernel)
     if specification is None:
         return Polynomials(-1)
     if isinstance(specification, NullSpace):
         joined = getattr(specification, "joins_polynomials", False)
-        return Polynomials(max(kernel.null_degree, 0)) | clone(specification) if joined else clone(specification)
+        return free_functions(kernel, 0) | clone(specification) if joined else clone(specification)
     if isinstance(specification, (int, np.integer)) and not isinstance(specification, bool):
         return Polynomials(int(specification))
     if callable(specification) or hasattr(specification, "transform"):
@@ -76,11 +84,22 @@ def _interpret(specification: Any, kernel: Kernel) -> NullSpace:
     )
 
 
-def _contains(space: NullSpace, kernel: Kernel, degree: int, X: np.ndarray) -> bool:
-    """Whether, on the points X, all polynomials of a degree are in the space."""
+def free_functions(kernel: Kernel, least: int = -1) -> NullSpace:
+    """What a kernel leaves free by default, not fitted: polynomials of its ``null_degree``, or of degree ``least`` if
+    that is larger; or functions of its own, such as averages of polynomials."""
+    own = kernel.own_null_space()
+    return Polynomials(max(kernel.null_degree, least)) if own is None else own
+
+
+def _smallest(kernel: Kernel, degree: int) -> NullSpace:
+    """The polynomials of a degree."""
     smaller = _interpret(degree, kernel)
-    smaller = PerComponent(smaller, kernel.components) if isinstance(kernel, VectorKernel) else smaller
-    target, basis = smaller.fit(X)(X), space(X)
+    return PerComponent(smaller, kernel.components) if isinstance(kernel, VectorKernel) else smaller
+
+
+def _contains(space: NullSpace, smaller: NullSpace, X: np.ndarray) -> bool:
+    """Whether, on the points X, all functions of a smaller space are in the space."""
+    target, basis = smaller(X), space(X)
     if basis.shape[1] == 0:
         return False
     residual = target - basis @ lstsq(basis, target)[0]
