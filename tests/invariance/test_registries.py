@@ -66,7 +66,7 @@ def test_names_are_those_of_classes():
     for registry in REGISTRIES:
         assert all(registry[name].__name__ == name for name in registry)
         assert {type(example).__name__ for example in registry()} == set(registry)
-    with pytest.raises(KeyError, match=r"unknown distance 'Warp'; known are ADTW, DTW, DerivativeDTW, .*"):
+    with pytest.raises(KeyError, match=r"unknown distance 'Warp'; known are ADTW, Chamfer, DTW, .*"):
         all_distances["Warp"]
 
 

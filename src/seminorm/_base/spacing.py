@@ -4,7 +4,6 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
-from scipy.spatial.distance import cdist
 
 from .rows import equal_rows, row_keys
 
@@ -127,19 +126,26 @@ def _steps(column: np.ndarray) -> np.ndarray:
 
 
 def _near_pairs(points: np.ndarray, share: float, limit: float) -> np.ndarray:
-    """Pairs of points much nearer than usual, where trees do not help."""
+    """Pairs of points much nearer than usual, where trees do not help.
+
+    Squared distances come from matrix products, those to the nearest points are then made exact.
+    """
     n, step = len(points), max(1, _BLOCK // len(points))
-    nearest, usual, found = np.empty(n), np.empty(n), []
+    points = points - points.mean(axis=0)
+    squares = np.einsum("ij,ij->i", points, points)
+    nearest, usual, partner = np.empty(n), np.empty(n), np.empty(n, dtype=int)
+    k = min(_COPIES, n - 2)
     for start in range(0, n, step):
         rows = np.arange(start, min(start + step, n))
-        distances = cdist(points[rows], points)
-        distances[np.arange(len(rows)), rows] = np.inf
-        nearest[rows] = distances.min(axis=1)
-        k = min(_COPIES, n - 2)
-        usual[rows] = np.partition(distances, k, axis=1)[:, k]
-        found.append((rows, np.argmin(distances, axis=1)))
+        apart = points[rows] @ points.T
+        apart *= -2.0
+        apart += squares[rows, None]
+        apart += squares
+        apart[np.arange(len(rows)), rows] = np.inf
+        partner[rows] = np.argmin(apart, axis=1)
+        nearest[rows] = np.linalg.norm(points[rows] - points[partner[rows]], axis=1)
+        usual[rows] = np.sqrt(np.maximum(np.partition(apart, k, axis=1)[:, k], 0.0))
     near = nearest <= min(share * float(np.median(usual)), limit)
-    partner = np.concatenate([columns for _, columns in found])
     return np.column_stack([np.flatnonzero(near), partner[near]])
 
 

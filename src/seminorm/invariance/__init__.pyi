@@ -4,6 +4,7 @@ from .definiteness import DefiniteRepair as DefiniteRepair
 from .definiteness import Repair as Repair
 from .distances.base import Distance as Distance
 from .distances.base import Euclidean as Euclidean
+from .distances.chamfer import Chamfer as Chamfer
 from .distances.distortion import ImageDistortion as ImageDistortion
 from .distances.edits import EDR as EDR
 from .distances.edits import ERP as ERP

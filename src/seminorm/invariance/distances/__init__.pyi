@@ -1,5 +1,6 @@
 from .base import Distance as Distance
 from .base import Euclidean as Euclidean
+from .chamfer import Chamfer as Chamfer
 from .distortion import ImageDistortion as ImageDistortion
 from .edits import EDR as EDR
 from .edits import ERP as ERP

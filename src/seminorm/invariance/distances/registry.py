@@ -11,6 +11,7 @@ from ..._base.registry import Registry
 from ..transformations.finite import Reflection
 from ..transformations.vectors import Rotation, Shift
 from .base import Distance, Euclidean
+from .chamfer import Chamfer
 from .distortion import ImageDistortion
 from .edits import EDR, ERP, LCSS, MSM, TWE
 from .minimum import MinimumDistance
@@ -64,5 +65,6 @@ _register(
         PointSetDistance(n_points=6, matching=True),
     ],
 )
+_register(Chamfer, lambda: [Chamfer(), Chamfer("largest")])
 _register(Levenshtein, lambda: [Levenshtein(), Levenshtein(0.5, normalized=True)])
 _register(UserDistance, lambda: [UserDistance(_city_block)])
