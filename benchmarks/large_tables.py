@@ -17,6 +17,7 @@ import sys
 import time
 
 import numpy as np
+from _datasets import arrays, require
 
 from seminorm import SVC, SVR
 from seminorm.functions import Expansion, Functional
