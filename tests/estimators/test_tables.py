@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris, make_friedman1
+from sklearn.ensemble import HistGradientBoostingRegressor
 
 from seminorm import TableClassifier, TableRegressor
 
@@ -159,3 +160,40 @@ def test_many_rows_on_a_basis():
     np.testing.assert_array_equal(few.predict(X), TableRegressor().fit(X[:200], y[:200]).predict(X))
     with pytest.raises(ValueError, match="n_basis"):
         TableRegressor(n_basis=0).fit(X, y)
+
+
+def pumadyn_like(n):
+    """30 of 32 columns do not matter, and one of the two others has no effect of its own."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 32))
+    truth = X[:, 3] * np.cos(1.5 * X[:, 4])
+    return X, truth + 0.1 * rng.standard_normal(n), truth
+
+
+@pytest.mark.slow
+def test_relevant_columns_are_found_among_many():
+    X, y, truth = pumadyn_like(1800)
+    model = TableRegressor().fit(X[:1000], y[:1000])
+    boosted = HistGradientBoostingRegressor(random_state=0).fit(X[:1000], y[:1000])
+    ours, theirs = (np.mean((m.predict(X[1000:]) - truth[1000:]) ** 2) for m in (model, boosted))
+    assert set(list(model.explain_.columns)[:2]) == {"x3", "x4"}
+    assert ours < 0.5 * theirs
+
+
+@pytest.mark.parametrize("more", [10, 30])
+def test_friedmans_function_with_columns_of_noise(more):
+    X, y = make_friedman1(800, 10 + more, noise=1.0, random_state=0)
+    model = TableRegressor().fit(X[:300], y[:300])
+    boosted = HistGradientBoostingRegressor(random_state=0).fit(X[:300], y[:300])
+    ours, theirs = (np.mean((m.predict(X[300:]) - y[300:]) ** 2) for m in (model, boosted))
+    assert set(list(model.explain_.columns)[:5]) == {f"x{j}" for j in range(5)}
+    assert ours < 0.7 * theirs
+
+
+def test_one_row_that_stands_for_several_is_left_out_alone():
+    """A table of few distinct rows: weights and repetitions say the same, and errors are those of new rows."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (3000, 2)).astype(float)
+    y = np.where(rng.random(3000) < 0.2 + 0.3 * X[:, 0], "yes", "no")
+    model = TableClassifier().fit(X[:300], y[:300])
+    assert model.loo_error_ == pytest.approx(1 - model.score(X[300:], y[300:]), abs=0.06)

@@ -359,7 +359,7 @@ def test_soft_minimum_is_the_sum_over_all_paths(n, m, seed, gamma):
     own = GlobalAlignmentKernel(np.sqrt(gamma))
     if total > 0:
         raw = own._alignments()._cost(
-            own._alignments()._raw(own._check_points([x], None)[0], own._check_points([y], None)[0])
+            own._alignments()._raw(own._alignments().patterns([x]), own._alignments().patterns([y]))
         )
         assert raw[0, 0] == pytest.approx(-np.log(total), rel=1e-11, abs=1e-11)
 

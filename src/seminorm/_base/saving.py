@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .patterns import PatternTable
 from .registry import Registry
 from .saving_format1 import upgraded
 from .version import __version__
@@ -120,9 +121,13 @@ def _describe(value, arrays: dict[str, np.ndarray]):
         name = f"array{len(arrays)}"
         arrays[name] = value
         return {"array": name}
+    if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
+        return {"dtype": np.dtype(value).str}
     if sparse.issparse(value):
         value = sparse.csr_array(value)
         return {"sparse": _described((value.data, value.indices, value.indptr, np.array(value.shape)), arrays)}
+    if isinstance(value, PatternTable):
+        return {"patterns": _describe(value.packed(), arrays)}
     if isinstance(value, (list, tuple)):
         return {type(value).__name__: _described(value, arrays)}
     if isinstance(value, dict):
@@ -153,9 +158,13 @@ def _build(value, arrays):
     kind, item = next(iter(value.items()))
     if kind == "array":
         return arrays[item]
+    if kind == "dtype":
+        return np.dtype(item).type
     if kind == "sparse":
         *parts, shape = (_build(part, arrays) for part in item)
         return sparse.csr_array(tuple(parts), shape=tuple(shape))
+    if kind == "patterns":
+        return PatternTable.unpacked(_build(item, arrays))
     if kind in ("list", "tuple"):
         return {"list": list, "tuple": tuple}[kind](_build(part, arrays) for part in item)
     if kind == "dict":

@@ -3,15 +3,17 @@ training, and saving. An estimator built on it only says what differs.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from .._base.memory import require_memory
+from .._base.patterns import PatternTable, alone, validated
 from ..functions import Expansion, Functional
 from ..kernels import Kernel, NegativeDistance, ThinPlate, VectorKernel
 from ..nullspace import NullSpace, Polynomials
@@ -127,7 +129,11 @@ class FunctionRegressor(SavedEstimator, RegressorMixin, BaseEstimator, ABC):
 
     def _check_points(self, X) -> np.ndarray:
         check_is_fitted(self)
-        return validate_data(self, X, dtype=np.float64, reset=False)
+        return validated(self, self._patterns(), X, dtype=np.float64, reset=False)
+
+    def _patterns(self) -> Callable[[Any, str], Any] | None:
+        """What checks patterns; None where X holds points (n, d)."""
+        return _patterns_of(getattr(self, "kernel", None))
 
 
 class KernelMachine(SavedEstimator, BaseEstimator):
@@ -172,9 +178,18 @@ class KernelMachine(SavedEstimator, BaseEstimator):
         accepts = not self._is_given() and getattr(self.kernel, "accepts_sparse", False)
         return "csr" if accepts else False
 
+    def _patterns(self) -> Callable[[Any, str], Any] | None:
+        """What checks patterns; None where X holds points (n, d) or a matrix."""
+        return None if self._is_given() else _patterns_of(self.kernel)
+
+    def _validated(self, X, y: Any = "no_validation", **options):
+        """X, or X and y, as points, a given matrix, or a table of patterns."""
+        sparse = self._accepts_sparse()
+        return validated(self, self._patterns(), X, y, dtype=np.float64, accept_sparse=sparse, **options)
+
     def _check_input(self, X, y: Any = "no_validation", **options):
         """X, or X and y, validated."""
-        checked = validate_data(self, X, y, dtype=np.float64, accept_sparse=self._accepts_sparse(), **options)
+        checked = self._validated(X, y, **options)
         if self._is_given():
             self._refuse_bad_matrix(checked if isinstance(y, str) else checked[0])
         if self._takes_distances():
@@ -267,7 +282,7 @@ class KernelMachine(SavedEstimator, BaseEstimator):
     def _check_points(self, X):
         """X validated for a trained machine."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, accept_sparse=self._accepts_sparse(), reset=False)
+        X = self._validated(X, reset=False)
         return self._of_distances(X) if self._takes_distances() else X
 
     def __sklearn_tags__(self):
@@ -338,7 +353,7 @@ class KernelMachine(SavedEstimator, BaseEstimator):
         """Keep the functions sum_i coefficients[i] k(., x_i) + sum_j null[j] p_j, one per column."""
         used = np.flatnonzero(np.abs(coefficients).sum(axis=1) > 0)
         self._rows_ = samples.rows[used]
-        self._points_ = np.empty((0, 0)) if self._is_given() else samples.X[used]
+        self._points_ = np.empty((0, 0)) if self._is_given() else alone(samples.X[used])
         self._coefficients_, self._null_ = coefficients[used], null
 
     def _terms(self) -> Terms:
@@ -356,7 +371,9 @@ class KernelMachine(SavedEstimator, BaseEstimator):
             )
         _, points, dual, null = self._terms()
         if not len(dual):  # an expansion has at least one term
-            points, dual = np.zeros((1, self.n_features_in_)), np.zeros((1, null.shape[1]))
+            table = isinstance(points, PatternTable)
+            points = points.any_pattern() if table else np.zeros((1, self.n_features_in_))
+            dual = np.zeros((1, null.shape[1]))
         if self._single_output:
             dual, null = dual[:, 0], null[:, 0]
         assert self.null_space_ is not None
@@ -371,6 +388,11 @@ class KernelMachine(SavedEstimator, BaseEstimator):
             assert self.null_space_ is not None
             return self.null_space_(X) @ null
         return self.function_(X).reshape(X.shape[0], -1)
+
+
+def _patterns_of(kernel: Any) -> Callable[[Any, str], Any] | None:
+    """What checks patterns of a kernel that takes other things than points."""
+    return kernel.patterns if isinstance(kernel, Kernel) and kernel.accepts_patterns else None
 
 
 def kernel_for(kernel: Any, X: Any, least: int | None = None, names: Any = None) -> Kernel:

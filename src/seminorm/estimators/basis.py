@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .._base.memory import available_bytes
+from .._base.patterns import PatternTable, is_plain
 from ..kernels import Kernel
 from .row_tables import RowTable
 
@@ -49,7 +50,9 @@ def basis_points(
     """Which of n points have a kernel term: ``number`` of them, or distinct ones; None for all. X is None for a given
     matrix."""
     stays, distinct = isinstance(X, RowTable), np.arange(n)
-    if distinct_only and not stays and not hasattr(X, "tocsr"):
+    if distinct_only and isinstance(X, PatternTable):
+        distinct = np.sort(np.unique(X.keys(), return_index=True)[1])
+    elif distinct_only and is_plain(X):
         distinct = np.sort(np.unique(X, axis=0, return_index=True)[1])
     if number is not None and number < len(distinct):
         rng = check_random_state(random_state)
@@ -68,7 +71,7 @@ def spread_out(X: Any, number: int, rng: np.random.RandomState) -> np.ndarray:
     n = X.shape[0]
     some = np.sort(rng.permutation(n)[: _PER_BASIS * number])
     points = X[some]
-    if hasattr(points, "tocsr"):  # distances would fill the matrix
+    if not is_plain(points):  # distances would fill the matrix
         return np.sort(some[:number])
     points = np.asarray(points) - np.mean(points, axis=0)
     squares = np.einsum("ij,ij->i", points, points)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from .._base import blas as threads
-from ..invariance.distances.base import Distance
+from ..invariance.distances.base import Distance, distances_of, patterns_of
 from ..kernels import Kernel
 from ..solvers.neighbors import enough, nearest, shares_of, vote
 from .base import PRECOMPUTED, KernelMachine, Samples
@@ -168,6 +170,9 @@ class KernelNeighbors(ClassifierMixin, KernelMachine):
         """Share of rows that are classified correctly."""
         return accuracy_score(y, self.predict(X, diag), sample_weight=sample_weight)
 
+    def _patterns(self) -> Callable[[Any, str], Any] | None:
+        return partial(patterns_of, self.kernel) if isinstance(self.kernel, Distance) else super()._patterns()
+
     def _points(self, X):
         """Checked points, or rows of a given matrix with a column for each training point that counts."""
         points = self._check_points(X)
@@ -235,7 +240,7 @@ class KernelNeighbors(ClassifierMixin, KernelMachine):
             self._refuse_negative(X)
             return X[:, by_class]
         if self._is_distance():
-            return self.kernel_.pairwise(X, sorted_points)
+            return distances_of(self.kernel_, X, sorted_points)
         values = X[:, by_class] if self._is_given() else self.kernel_(X, sorted_points)
         values *= -2.0
         diag = self.diag_fit_ - self.diag_fit_.min()

@@ -10,6 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._base import blas as threads
+from .._base.patterns import is_plain
 from ..kernels import Kernel, NegativeDistance
 from ..solvers.eigenvalues import signed_spectrum
 from .base import KernelMachine, Samples
@@ -104,8 +105,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         far as the coordinates tell them apart. It is learned when first asked for.
         """
         check_is_fitted(self)
-        if self._is_given() or hasattr(self.X_fit_, "tocsr"):
-            raise ValueError("inverse_transform needs points: it has no meaning for a given matrix or sparse X.")
+        if self._is_given() or not is_plain(self.X_fit_):
+            raise ValueError("inverse_transform needs points: it is not for a given matrix, sparse X or patterns.")
         inverse: Smoother | None = getattr(self, "_inverse", None)
         if inverse is None:
             coordinates = self.eigenvectors_ * np.sqrt(np.abs(self.eigenvalues_))

@@ -14,6 +14,7 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import _check_y, validate_data
 
 from .._base import blas as threads
+from .._base.patterns import PatternTable, alone, is_plain
 from .._base.progress import Progress
 from .._base.spacing import near_groups, same_place
 from .._base.warnings import warn_user
@@ -195,7 +196,9 @@ class MarginMachine(KernelMachine, ABC):
 
     def _groups(self, X) -> np.ndarray | None:
         """Points that coincide, or nearly if they are not too many, which are left out together."""
-        if self._is_given() or hasattr(X, "tocsr") or isinstance(X, RowTable):
+        if isinstance(X, PatternTable):
+            return X.groups()
+        if self._is_given() or not is_plain(X):
             return None
         return near_groups(X) if X.shape[0] <= MOST_DENSE else same_place(X)
 
@@ -453,7 +456,7 @@ class MarginMachine(KernelMachine, ABC):
         if self._is_given():
             self.support_vectors_ = np.empty((0, 0))
             return
-        self.support_vectors_ = X[support]
+        self.support_vectors_ = alone(X[support])
         if self._kind in WHOLE and self.null_space_ is not None:
             self._span_ = independent_columns(self.null_space_(in_memory(X)), self.null_space_.resolution)
         if self._kind not in WHOLE:

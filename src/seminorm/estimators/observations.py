@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.utils import check_array
 
+from .._base.patterns import PatternTable
 from .._base.spacing import near_groups
 from ..functions.functionals import Functional, ObservedFunctionals
 from ..kernels.base import Kernel
@@ -81,7 +82,9 @@ def collect_observations(
     kernel: Kernel,
 ) -> FunctionalData:
     """Observed values, then observed gradient components, then other functionals."""
-    merged = _merge(X, y, weights, near_groups(_apart(X[weights > 0], kernel), rounding=_ROUNDING))
+    used = X[weights > 0]
+    places = used.groups() if isinstance(used, PatternTable) else near_groups(_apart(used, kernel), rounding=_ROUNDING)
+    merged = _merge(X, y, weights, places)
     blocks = [ObservedFunctionals(Functional.values(merged.points), merged.targets, merged.weights)]
     if gradients is not None:
         blocks.append(_gradient_observations(gradients, X, weights, y.shape[1], kernel))

@@ -2,13 +2,16 @@
 
 import numpy as np
 
+from .._base.patterns import PatternTable, is_plain
+
 
 def distinct_samples(X, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Rows that differ in point or target, and the sums of their weights: a weight is the same as repetition."""
     rows = weighted_rows(weights)
     y = y[:, None] if y.ndim == 1 else y
-    if hasattr(X, "tocsr"):
-        _, first, inverse = np.unique(_row_keys(X[rows], y[rows]), return_index=True, return_inverse=True)
+    if not is_plain(X):
+        keys = _pattern_keys(X[rows], y[rows]) if isinstance(X, PatternTable) else _row_keys(X[rows], y[rows])
+        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     else:
         keyed = np.column_stack([X[rows], y[rows]])
         _, first, inverse = np.unique(keyed, axis=0, return_index=True, return_inverse=True)
@@ -21,6 +24,11 @@ def weighted_rows(weights: np.ndarray) -> np.ndarray:
     if not len(rows):
         raise ValueError("sample_weight must have a positive entry: all weights are zero.")
     return rows
+
+
+def _pattern_keys(X: PatternTable, y) -> np.ndarray:
+    """One string per pattern and its target."""
+    return np.array([f"{key} {t.tobytes().hex()}" for key, t in zip(X.keys(), y, strict=True)])
 
 
 def _row_keys(X, y) -> np.ndarray:

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.spatial.distance import pdist
 from sklearn.base import clone
 
+from .._base.patterns import is_plain
 from .._base.warnings import warn_user
 from ..kernels import Kernel
 from ..kernels.base import ROTATION
@@ -73,8 +74,11 @@ def _number(column: Any, names: Sequence[str] | None) -> Any:
 
 def standardized(kernel: Kernel, X: Any, weights: np.ndarray) -> Kernel:
     """The kernel after dividing each column of X by its standard deviation (constant columns stay as they are)."""
-    if hasattr(X, "tocsr"):
-        raise ValueError("metric='standardize' needs a dense X: scale sparse columns yourself, or use metric=None.")
+    if not is_plain(X):
+        raise ValueError(
+            "metric='standardize' needs a dense X of numbers: scale sparse columns or patterns yourself, or use "
+            "metric=None."
+        )
     deviation = np.sqrt(np.average((X - np.average(X, axis=0, weights=weights)) ** 2, axis=0, weights=weights))
     size = np.abs(X).max(axis=0, initial=0.0)
     return kernel.axis_scale(np.where(deviation > 1e-12 * size, deviation, 1.0)).for_dimension(X.shape[1])
@@ -96,7 +100,7 @@ def is_learned(metric: Any) -> bool:
 
 def learn_metric(metric: Any, X: Any, y: np.ndarray, weights: np.ndarray) -> Any:
     """A trained metric, with ``matrix_``, for values y (n,) or (n, k), or numbers of classes."""
-    if hasattr(X, "tocsr"):
+    if not is_plain(X):
         raise ValueError(f"metric={metric!r} needs a dense X: use metric=None.")
     codes = np.eye(int(y.max()) + 1)[y] if y.dtype.kind in "iu" else y
     if not isinstance(metric, str):
@@ -113,7 +117,7 @@ def in_metric(kernel: Kernel, metric: Any) -> Kernel:
 def warn_of_units(kernel: Any, X: Any) -> None:
     """Warn if the columns of X differ so much in range that a kernel that treats them alike sees only the largest."""
     alike = kernel is None or (isinstance(kernel, Kernel) and ROTATION in kernel.invariances)
-    if hasattr(X, "tocsr") or X.shape[1] < 2 or not alike:
+    if not is_plain(X) or X.shape[1] < 2 or not alike:
         return
     ranges = np.ptp(X, axis=0)
     ranges = ranges[ranges > 0]
@@ -145,10 +149,15 @@ def typical_distance(kernel: Kernel, X: Any) -> float:
     """The median distance of two points, seen through the units of columns that the kernel uses."""
     rows = np.random.default_rng(0).permutation(X.shape[0])[:_SAMPLE]
     points = X[np.sort(rows)]
+    if hasattr(kernel, "distances"):
+        return _median(kernel.distances(points)[np.triu_indices(len(points), 1)])
     points = points.toarray() if hasattr(points, "toarray") else points
     if hasattr(kernel, "_coordinates"):
         points = kernel._coordinates(points)
-    distances = pdist(points)
+    return _median(pdist(points))
+
+
+def _median(distances: np.ndarray) -> float:
     distances = distances[distances > 0]
     return float(np.median(distances)) if len(distances) else 1.0
 

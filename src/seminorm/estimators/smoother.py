@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from .._base import blas as threads
 from .._base.memory import require_memory
+from .._base.patterns import validated
 from .._base.warnings import warn_user
 from ..functions import Expansion, cross, design
 from ..functions.large_system import LargeSystem, large_system
@@ -349,7 +350,7 @@ class Smoother(AdditiveRegressor):
         missing = None
         if isinstance(self.kernel, VectorKernel):
             y, missing = check_vector_data(self.kernel, y)
-        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
+        X, y = validated(self, self._patterns(), X, y, dtype=np.float64, multi_output=True, y_numeric=True)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if not weights.any():
             raise ValueError("sample_weight must have a positive entry: all weights are zero.")

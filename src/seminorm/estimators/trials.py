@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._base.memory import require_memory
+from .._base.patterns import is_plain
 from ..kernels import Kernel
 from ..losses import Loss
 from ..nullspace import NullSpace
@@ -235,7 +236,7 @@ class MachineTrial:
             or not smooth
         ):
             return None
-        if any(len(points) < n for points, _ in self.data.problems) or hasattr(self.data.X, "tocsr"):
+        if any(len(points) < n for points, _ in self.data.problems) or not is_plain(self.data.X):
             return None
         X = self.data.X
         if self.basis is not None and X.shape[1] > _LOW_DIMENSION:

@@ -7,8 +7,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from .._base.patterns import validated
 from ..invariance.transformations.base import Transformation
 from .base import PRECOMPUTED
 from .samples import distinct_samples
@@ -64,7 +65,7 @@ class VirtualSVC(SavedEstimator, ClassifierMixin, BaseEstimator):
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> VirtualSVC:
         """Train twice; virtual points have the weights of the points that they come from."""
         self._check_parameters()
-        points, targets = validate_data(self, X, y, dtype=np.float64)
+        points, targets = validated(self, self._set().patterns, X, y, dtype=np.float64)
         check_classification_targets(targets)
         weights = _check_sample_weight(sample_weight, points, dtype=np.float64, ensure_non_negative=True)
         self.classes_, labels = np.unique(targets, return_inverse=True)
@@ -81,20 +82,23 @@ class VirtualSVC(SavedEstimator, ClassifierMixin, BaseEstimator):
         self.estimator_ = clone(machine).fit(augmented, targets, sample_weight=weights)
         return self
 
-    def _check_parameters(self):
+    def _set(self) -> Transformation:
         if not isinstance(self.transformation, Transformation):
             raise ValueError(
                 "transformation must be a Transformation, for example Shift or ImageShift, got "
                 f"{self.transformation!r}."
             )
+        return self.transformation
+
+    def _check_parameters(self):
+        self._set()
         kernel = getattr(self.svc, "kernel", None)
         if isinstance(kernel, str) and kernel == PRECOMPUTED:
             raise ValueError("svc must not have kernel='precomputed': transformed points need the kernel itself.")
 
     def _transformed(self, X, labels) -> tuple[np.ndarray, np.ndarray]:
         """The points, then what the transformations make of them, each point once; and where each comes from."""
-        assert self.transformation is not None
-        images = self.transformation.apply(X, self.transformation.quadrature().nodes)
+        images = self._set().apply(X, self._set().quadrature().nodes)
         if images.shape[2] != X.shape[1]:
             raise ValueError(
                 f"{self.transformation!r} turns patterns of {X.shape[1]} numbers into patterns of {images.shape[2]}: "
@@ -124,7 +128,7 @@ class VirtualSVC(SavedEstimator, ClassifierMixin, BaseEstimator):
 
     def _checked(self, X) -> np.ndarray:
         check_is_fitted(self, "estimator_")
-        return validate_data(self, X, dtype=np.float64, reset=False)
+        return validated(self, self._set().patterns, X, dtype=np.float64, reset=False)
 
 
 def _with_every_class(support: np.ndarray, labels: np.ndarray) -> np.ndarray:

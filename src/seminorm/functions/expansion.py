@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
 
+from .._base.patterns import as_points, is_plain
 from ..kernels.base import Kernel
 from ..nullspace.spaces import NullSpace
 from .functionals import Functional, Term
@@ -137,7 +137,9 @@ class Expansion(StoredFunction):
         return self._outputs_first(self._evaluate(self._points(X), times))
 
     def _points(self, X: Any):
-        X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X, dtype=float)
+        if self.kernel.accepts_patterns:
+            X = self.kernel.patterns(X, "X")
+        X = as_points(X)
         if X.ndim != 2 or X.shape[1] != self.dimension:
             raise ValueError(f"X must have shape (n, {self.dimension}), got {X.shape}.")
         return X
@@ -154,8 +156,8 @@ class Expansion(StoredFunction):
         if (
             few
             or times > 1
-            or sparse.issparse(X)
-            or any(term.derivative > 1 or sparse.issparse(term.points) for term, _ in terms)
+            or not is_plain(X)
+            or any(term.derivative > 1 or not is_plain(term.points) for term, _ in terms)
         ):
             return self._in_chunks(X, times, with_null_space)
         if tolerance is None:

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from .._base.patterns import as_points
+
 _METHODS = ("__call__", "gradient", "hessian")
 
 
@@ -86,7 +88,7 @@ class Functional:
     __array_ufunc__ = None  # so that array * functional asks the functional
 
     def __init__(self, points, derivative: int = 0, matrix=None):
-        points = sparse.csr_array(points) if sparse.issparse(points) else np.asarray(points, dtype=float)
+        points = as_points(points)
         if points.ndim != 2:
             raise ValueError(f"points must have shape (m, d), got {points.shape}.")
         if not sparse.issparse(matrix) and matrix is not None:

@@ -27,6 +27,7 @@ from .summation.fast_sum import FastSum
 MOST_DENSE = 8000  # observations up to which a dense solution is the automatic choice
 _DIMENSIONS = 3
 _ROUGH = 1e-5  # error of the products in the steps
+_FEW_POINTS = 50_000  # up to which preparing two kinds of products costs more than it saves
 _DROWNED = 1e-10  # variances, in units of the kernel times the root of n, that products with such errors cannot tell
 _SHARE = 0.5  # error of a product in terms of the residual that is asked for
 _LEAST_TOLERANCE = 1e-13
@@ -128,6 +129,7 @@ def _system_of_values(
 ) -> IterativeSystem:
     n, d = points.shape
     is_rough = kernel.differentiability <= 1  # smooth kernels enlarge errors of high frequency
+    pays = d > 1 and n > _FEW_POINTS and tolerance < _ROUGH
     n_neighbors = neighbors_in(d, easy=interpolates and is_rough)
     _require_memory(n, n, n_neighbors + 1)
     part = radial_part(kernel, d)
@@ -141,7 +143,7 @@ def _system_of_values(
         n_neighbors,
         accuracy=_DROWNED,
         splines=_line_splines(kernel, points, part.matrix, P),
-        rough=FastSum(kernel, points, tolerance=_ROUGH) if is_rough and d > 1 and tolerance < _ROUGH else None,
+        rough=FastSum(kernel, points, tolerance=_ROUGH) if is_rough and pays else None,
     )
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from .._base.patterns import is_plain
 from .functionals import Functional, Term
 
 
@@ -27,7 +28,7 @@ def local_functionals(functionals: Sequence[Functional]) -> LocalFunctionals | N
     points, jets = np.full((total, d), np.nan), np.zeros((total, 1 + d))
     for functional, start in zip(functionals, starts[:-1], strict=True):
         for term in functional.terms:
-            if term.derivative > 1 or sparse.issparse(term.points):
+            if term.derivative > 1 or not is_plain(term.points):
                 return None
             row, at, jet = _entries(term)
             rows = start + row

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..kernels.base import Kernel
+from .distances.base import distances_of, patterns_of
 from .distances.elastic import TableTerms, non_negative_number
-from .distances.series import Series
 from .distances.soft import SoftAlignment
 
 
@@ -69,13 +69,16 @@ class GlobalAlignmentKernel(Kernel):
     ):
         self.scale, self.triangle, self.channels, self.dtype = scale, triangle, channels, dtype
 
-    def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
-        """The matrix of all pairs; patterns are arrays (n, length), (n, length, channels), or lists of series."""
-        matrix = np.exp(-self._alignments().pairwise(X, None if Y is X else Y))
-        return (matrix, np.empty(matrix.shape + (0,))) if eval_gradient else matrix
+    accepts_patterns = True
 
-    def diag(self, X: Any) -> np.ndarray:
-        return np.ones(len(self._check_points(X, None)[0].lengths))
+    def patterns(self, X: Any, name: str = "X") -> Any:
+        return patterns_of(self._alignments(), X, name)
+
+    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
+        return np.exp(-distances_of(self._alignments(), X, Y))
+
+    def _diag(self, X: Any) -> np.ndarray:
+        return np.ones(len(X))
 
     def _alignments(self) -> _Alignments:
         if self.triangle is not None and (int(self.triangle) != self.triangle or self.triangle < 1):
@@ -83,7 +86,3 @@ class GlobalAlignmentKernel(Kernel):
         scale = non_negative_number(self.scale, "scale", positive=True)
         triangle = None if self.triangle is None else int(self.triangle)
         return _Alignments(scale, triangle, self.channels, self.dtype)
-
-    def _check_points(self, X: Any, Y: Any) -> tuple[Any, Any]:
-        other = None if Y is None else Series.of(Y, "Y", self.channels)
-        return Series.of(X, "X", self.channels), other

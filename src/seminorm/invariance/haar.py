@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import PolynomialFeatures
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._base.memory import require_memory
+from .._base.patterns import validated
 from .transformations.base import Transformation
 from .transformations.finite import Identity
 
@@ -71,8 +72,7 @@ class HaarFeatures(TransformerMixin, BaseEstimator):
 
     def fit(self, X: ArrayLike, y: object = None) -> HaarFeatures:
         """Learn the number and the names of the features; y is not used."""
-        patterns = validate_data(self, X, dtype=np.float64)
-        self._set().patterns(patterns[:1])
+        patterns = validated(self, self._set().patterns, X, dtype=np.float64)
         self.monomials_ = None if self.functions is not None else self._monomials(*patterns.shape)
         if self.monomials_ is None:
             self.names_ = self._names_of_functions(patterns[:1])
@@ -101,7 +101,7 @@ class HaarFeatures(TransformerMixin, BaseEstimator):
     def transform(self, X: ArrayLike) -> np.ndarray:
         """The averages (n, number of functions) for patterns X (n, d)."""
         check_is_fitted(self)
-        patterns = validate_data(self, X, dtype=np.float64, reset=False)
+        patterns = validated(self, self._set().patterns, X, dtype=np.float64, reset=False)
         nodes, weights = self._set().quadrature()
         result = np.empty((len(patterns), len(self.names_)))
         widest = max(len(self.names_), self._set().transformed_size(patterns.shape[1]))

@@ -9,7 +9,6 @@ from functools import lru_cache, reduce
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from .._base.tiles import ForEach, Tile, tiled
@@ -99,9 +98,10 @@ class IntegrationKernel(Kernel):
             raise ValueError(f"base must be a kernel of seminorm, got {self.base!r}.")
         return self._of(self.base.for_dimension(self._set().transformed_size(dimension)))
 
-    def _check_points(self, X: ArrayLike, Y: ArrayLike | None) -> tuple[np.ndarray, np.ndarray | None]:
-        flatten = self._set().patterns
-        return super()._check_points(flatten(X, "X"), None if Y is None else flatten(Y, "Y"))
+    accepts_patterns = True
+
+    def patterns(self, X: Any, name: str = "X") -> np.ndarray:
+        return super().patterns(self._set().patterns(X, name), name)
 
     def _set(self) -> Transformation:
         if not isinstance(self.transformation, Transformation):

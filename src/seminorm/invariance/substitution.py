@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
+from .._base.patterns import PatternTable
 from ..kernels.base import Kernel, as_in
 from ..kernels.radial import Radial
 from .definiteness import Definiteness
-from .distances.base import Distance
+from .distances.base import Distance, distances_of, patterns_of
 from .distances.minimum import MinimumDistance
 from .transformations.base import Transformation
 
@@ -114,10 +115,21 @@ class DistanceKernel(Kernel):
         """The spectrum of the kernel matrix of X, on the complement of the constants for a base kernel of order 1."""
         return Definiteness.of(self(X), self.cpd_order)
 
+    @property
+    def accepts_patterns(self) -> bool:
+        return not self.takes_distances
+
+    def patterns(self, X: Any, name: str = "X") -> Any:
+        return patterns_of(self._measure(), X, name)
+
+    def distances(self, X: Any, Y: Any = None) -> np.ndarray:
+        """The distances that the kernel sees."""
+        return distances_of(self._measure(), X, Y)
+
     def _matrix(self, X: Any, Y: Any) -> np.ndarray:
         if self.takes_distances:
             return self._of_given(X, Y)
-        distances = self._measure().pairwise(X, Y)
+        distances = self.distances(X, Y)
         if self._is_radial():
             return self.of_distances(distances)
         rows = self._to_origin(X)
@@ -144,6 +156,7 @@ class DistanceKernel(Kernel):
         return self.of_distances(D)
 
     def _to_origin(self, X: Any) -> np.ndarray:
+        X = X.items if isinstance(X, PatternTable) else X
         if self.origin is None:
             return self._measure().to_origin(X)
         return self._measure().pairwise(X, [self.origin])[:, 0]
@@ -169,7 +182,7 @@ class DistanceKernel(Kernel):
         return function
 
     def _settled(self, X: Any) -> DistanceKernel:
-        return self if self.takes_distances or not hasattr(X, "shape") else self.for_dimension(X.shape[1])
+        return self if self.takes_distances else self.for_dimension(X.shape[1])
 
     def _with(self, base: Kernel) -> DistanceKernel:
         return DistanceKernel(base, self.distance, self.origin)
@@ -180,8 +193,7 @@ class DistanceKernel(Kernel):
             if D.min() < 0:
                 raise ValueError(f"X must hold distances, which are not negative, got {D.min():g}.")
             return D, Y
-        patterns = self._measure().patterns
-        return patterns(X, "X"), None if Y is None else patterns(Y, "Y")
+        return self.patterns(X, "X"), None if Y is None else self.patterns(Y, "Y")
 
 
 class JitteringKernel(DistanceKernel):

@@ -8,7 +8,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils import check_array
 
+from .._base.patterns import is_plain
 from .base import DILATION, ROTATION, Kernel, OfProducts, as_in, composed_by
 from .calculus import product_rule
 
@@ -29,7 +31,7 @@ def from_parts(**rules: Callable[[list], Any]) -> Callable[[_Kind], _Kind]:
     return enter
 
 
-@from_parts(accepts_sparse=all, is_indefinite=any, differentiability=min, max_dimension=min)
+@from_parts(accepts_sparse=all, accepts_patterns=any, is_indefinite=any, differentiability=min, max_dimension=min)
 @from_parts(support_radius=max, reach=max, knots=lambda knots: np.unique(np.concatenate(knots)))
 @from_parts(invariances=lambda sets: frozenset.intersection(*sets))
 class Composed(Kernel):
@@ -42,6 +44,15 @@ class Composed(Kernel):
     def period(self) -> float | None:
         periods = {part.period for part in self._parts()}
         return periods.pop() if len(periods) == 1 else None
+
+    def patterns(self, X: Any, name: str = "X") -> Any:
+        for part in self._parts():
+            if part.accepts_patterns:
+                X = part.patterns(X, name)
+        other = next((part for part in self._parts() if not part.accepts_patterns), None)
+        if other is not None and not is_plain(X):
+            raise ValueError(f"{name} holds patterns that are no rows of numbers, and {other!r} takes points (n, d).")
+        return X if other is None else check_array(X, dtype=np.float64, input_name=name)
 
     def _refuse_singular(self, X, Y, times: int) -> None:
         for part in self._parts():

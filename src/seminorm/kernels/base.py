@@ -84,6 +84,15 @@ class Kernel(EqualByParameters, _GaussianProcessKernel):
         return False
 
     @property
+    def accepts_patterns(self) -> bool:
+        """Whether X may be patterns other than rows of numbers, such as images or series: see :meth:`patterns`."""
+        return False
+
+    def patterns(self, X: Any, name: str = "X") -> Any:
+        """X as this kernel takes it, checked: rows of float64, or a table of patterns that are no rows of numbers."""
+        return check_array(X, dtype=np.float64, input_name=name)
+
+    @property
     def cpd_order(self) -> int:
         """The minimal order of conditional positive definiteness; 0 for a positive (semi-)definite kernel."""
         return 0
@@ -265,6 +274,11 @@ class Kernel(EqualByParameters, _GaussianProcessKernel):
         return lambda x, y: self._matrix(X, Y) if x == y == 0 else self._derivative(X, Y, x, y)
 
     def _check_points(self, X, Y) -> tuple[Any, Any]:
+        if self.accepts_patterns:
+            X, Y = self.patterns(X, "X"), None if Y is None else self.patterns(Y, "Y")
+            if Y is not None and X.shape[1] != Y.shape[1]:
+                raise ValueError(f"X has patterns of {X.shape[1]} numbers and Y of {Y.shape[1]}: they must agree.")
+            return X, Y
         sparse = "csr" if self.accepts_sparse else False
         X = check_array(X, dtype=np.float64, accept_sparse=sparse, input_name="X")
         if Y is None:

@@ -15,6 +15,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from .._base.parameters import Parametrized
+from .._base.patterns import as_points, is_plain
 from .._base.warnings import warn_user
 from ..kernels.base import as_in
 from ..kernels.dot_product import checked_features
@@ -134,11 +135,14 @@ class Polynomials(NullSpace):
     def _dense_points(self, X: Any) -> np.ndarray:
         """A constant does not look at its argument, so X may be sparse; anything more would make it dense."""
         X = _as_points(X)
-        if not sparse.issparse(X):
+        if is_plain(X):
             return X
         if self.degree > 0:
             raise ValueError(
                 f"polynomials of degree {self.degree} of sparse X are dense: use degree 0, or X.toarray()."
+                if sparse.issparse(X)
+                else f"polynomials of degree {self.degree} need points (n, d), and X is a {X!r}: leave the constant "
+                "free (degree 0), or name features of the patterns by null_space=Features(f)."
             )
         return np.zeros((X.shape[0], 1))
 
@@ -413,7 +417,7 @@ def warn_off_span(matrix: np.ndarray, combinations: np.ndarray) -> None:
 
 
 def _as_points(X: Any) -> Any:
-    X = X if sparse.issparse(X) else np.asarray(X, dtype=float)
+    X = as_points(X)
     if X.ndim != 2:
         raise ValueError(f"X must be an array (n, d), got shape {X.shape}: use X.reshape(-1, 1) for a single column.")
     return X

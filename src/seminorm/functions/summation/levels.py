@@ -8,7 +8,7 @@ side by side, small matrices U' C_t U serve. C_t of mirrored and permuted t foll
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import product
 
 import numpy as np
@@ -50,6 +50,7 @@ class Request:
         return 4.0 * (_NOISE * largest / self.tolerance) ** (1.0 / order)
 
 
+@cache
 def samples(dimension: int) -> np.ndarray:
     """Points of the cube: corners, middles of faces, and others."""
     corners = np.array(list(product((-1.0, 1.0), repeat=dimension)))
@@ -77,15 +78,25 @@ def series_error(request: Request, width: float, degree: int, gap: int) -> float
     return worst
 
 
-def choose_degree(request: Request, width: float) -> tuple[int, int] | None:
+def choose_degree(request: Request, width: float, guess: int = 1) -> tuple[int, int] | None:
     """The least degree whose error is within the tolerance, and the least offset of boxes that are far then.
 
-    That offset is 2; only if no degree is enough for it, a larger one.
+    That offset is 2; only if no degree is enough for it, a larger one. The search starts at a guess, such as the degree
+    of another level.
     """
+
+    def is_enough(degree: int, gap: int) -> bool:
+        return series_error(request, width, degree, gap) <= _SHARE * request.tolerance
+
     for gap in _GAPS:
-        for degree in range(1, MOST_DEGREE[request.dimension] + 1):
-            if series_error(request, width, degree, gap) <= _SHARE * request.tolerance:
-                return degree, gap
+        degree = guess
+        while degree <= MOST_DEGREE[request.dimension] and not is_enough(degree, gap):
+            degree += 1
+        if degree > MOST_DEGREE[request.dimension]:
+            continue
+        while degree > 1 and degree <= guess and is_enough(degree - 1, gap):
+            degree -= 1
+        return degree, gap
     return None
 
 

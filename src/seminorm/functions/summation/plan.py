@@ -90,7 +90,8 @@ class Plan:
 
     def _degree(self, width: float, number: int) -> tuple[int, int] | None:
         if number not in self._degrees:
-            self._degrees[number] = choose_degree(self.request, width * 0.5**number)
+            known = self._degrees.get(number - 1)
+            self._degrees[number] = choose_degree(self.request, width * 0.5**number, 1 if known is None else known[0])
         return self._degrees[number]
 
     def _worth(self, width: float, number: int, children: float) -> float:

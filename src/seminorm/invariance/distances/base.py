@@ -10,9 +10,10 @@ from sklearn.utils import check_array
 
 from ..._base.memory import require_memory
 from ..._base.parameters import EqualByParameters
+from ..._base.patterns import PatternTable, table_of
 from ..._base.tiles import ForEach, tiled
 from ...kernels.radial import radial_matrix
-from ..transformations.grids import checked_images
+from ..transformations.grids import checked_images, require_one_shape
 
 
 class Distance(EqualByParameters, BaseEstimator):
@@ -61,10 +62,23 @@ class Distance(EqualByParameters, BaseEstimator):
 
     def patterns(self, X: ArrayLike, name: str = "X") -> Any:
         """X as this distance takes it, checked: rows of float64 unless a subclass says otherwise."""
+        require_one_shape(X, name)
         return check_array(X, dtype=np.float64, input_name=name)
 
     def _pairwise(self, X: Any, Y: Any) -> np.ndarray:
         raise TypeError(f"{type(self).__name__} does not define its distances: subclasses supply _pairwise(X, Y).")
+
+
+def patterns_of(distance: Distance, X: Any, name: str = "X") -> Any:
+    """Rows, or a table of what the distance takes, checked."""
+    return X if isinstance(X, PatternTable) else table_of(X, distance.patterns(X, name))
+
+
+def distances_of(distance: Distance, X: Any, Y: Any = None) -> np.ndarray:
+    """Distances of rows, or of tables; of parts of one table they are computed once."""
+    if isinstance(X, PatternTable):
+        return X.pairs(distance, distance.pairwise, Y)
+    return distance.pairwise(X, Y)
 
 
 class Euclidean(Distance):

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
+from ..transformations.grids import require_one_shape
 from .base import Distance, distance_matrix, require_equal_patterns
 
 _CANCELLATION = 1e-3
@@ -63,6 +64,7 @@ class PointSetDistance(Distance):
             if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
                 raise ValueError(f"{parameter} must be a whole number, at least 1, got {value!r}.")
         shape = (int(self.n_points), int(self.dimension))
+        require_one_shape(X, name)
         sets = np.asarray(X)
         if sets.ndim == 3:
             if sets.shape[1:] != shape:

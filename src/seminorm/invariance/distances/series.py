@@ -62,6 +62,11 @@ class Series(NamedTuple):
         parts = [_samples(x, f"{name}[{i}]", channels) for i, x in enumerate(X)]
         if not parts:
             raise ValueError(f"{name} has no series: give at least one.")
+        if channels == "last" and len(parts) > 1 and all(part.shape[0] == 1 < part.shape[1] for part in parts):
+            raise ValueError(
+                f"{name} has series of a single sample, the first with {parts[0].shape[1]} channels. If these are "
+                "samples, say channels='first', or give them as (length,)."
+            )
         for i, part in enumerate(parts):
             if part.shape[1] != parts[0].shape[1]:
                 raise ValueError(

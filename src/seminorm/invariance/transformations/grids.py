@@ -1,6 +1,7 @@
 """What transformations of images and signals have in common: patterns are values on a grid of pixels."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -147,6 +148,7 @@ def _overlapping(steps: np.ndarray, sizes: Sequence[int]) -> tuple[tuple[slice, 
 def checked_images(X: ArrayLike, shape: tuple[int, int] | None, name: str = "X") -> np.ndarray:
     """Images (n, h, w), or flat of the given shape, as rows of float64."""
     height, width = checked_shape(shape)
+    require_one_shape(X, name)
     images = check_array(X, dtype=np.float64, allow_nd=True, input_name=name)
     if images.ndim == 3 and images.shape[1:] == (height, width):
         return images.reshape(len(images), -1)
@@ -156,6 +158,26 @@ def checked_images(X: ArrayLike, shape: tuple[int, int] | None, name: str = "X")
             f"{width}), or rows of {height * width} pixels, or the right shape=(height, width)."
         )
     return images
+
+
+def require_one_shape(X: Any, name: str = "X") -> None:
+    """Raise an error that says which pattern of a list differs in shape from the first."""
+    shapes = [np.shape(x) for x in X] if isinstance(X, (list, tuple)) and all(map(_is_regular, X)) else []
+    for i, shape in enumerate(shapes):
+        if shape != shapes[0]:
+            raise ValueError(
+                f"{name}[{i}] has shape {shape} and {name}[0] {shapes[0]}: these patterns must have the same size. "
+                "Bring them to one, or use a distance of series of any length (DTW, ERP), or UserDistance(function, "
+                "compiled=False)."
+            )
+
+
+def _is_regular(x: Any) -> bool:
+    try:
+        np.shape(x)
+    except ValueError:
+        return False
+    return True
 
 
 def checked_shape(shape: tuple[int, int] | None) -> tuple[int, int]:

@@ -12,7 +12,7 @@ import numpy as np
 from ..._base.memory import require_memory
 from .basis import BasisSystem
 from .gradients import metric_root, outer_products
-from .learning import Learner, Recipe
+from .learning import Iterate, Learner, Recipe
 from .profiles import PowerProfile
 from .ridge import RidgeFit, mean_square
 from .stacking import stack_weights
@@ -27,6 +27,8 @@ _JUDGING_ROWS = 4000
 _LEAST = 1e-3  # weight of a machine that is kept
 _NOTABLE = 0.03  # weight on some rows of a machine that is trained on all
 _FURTHER = 3  # most steps of learning on all rows
+_NOISE = 0.5  # of the variance of y: members that leave more unexplained may start again,
+_BETTER = 0.6  # if weights of columns leave less than this share of it
 _GAIN = 0.01  # of a step, as a share of the loss, below which there is no further one
 _ROWS = 1000  # at which gradients are averaged
 _PER_COLUMN = 10  # rows for each column that further learning needs
@@ -157,13 +159,36 @@ def _machine(tried: _Tried, weight: float, centers: np.ndarray) -> Machine:
 def _on_all(
     Z: dict[str, np.ndarray], Y: np.ndarray, weights: np.ndarray, share: np.ndarray, watch: Watch
 ) -> Iterator[_Tried]:
-    """All iterates of all members, dense and cross-fitted."""
+    """All iterates of all members, dense and cross-fitted.
+
+    Where most columns do not matter, gradients of a fit to all of them are noise, and only weights of columns emerge
+    from it: members that found nothing then start once more, from the best of these.
+    """
+    found: list[tuple[Member, list[Iterate]]] = []
     for member in MEMBERS:
-        learner = Learner(Z[member.scale], Y, weights, share)
-        for step, it in enumerate(learner.iterates(member.recipe)):
+        found.append((member, Learner(Z[member.scale], Y, weights, share).iterates(member.recipe)))
+    weighted = min((it for m, its in found if m.recipe.kind == "diagonal" for it in its), key=_loss)
+    unexplained = _NOISE * _spread(Y, weights)
+    for member, iterates in found[:]:
+        reached = min(map(_loss, iterates))
+        learns = member.recipe.n_iter and member.recipe.kind != "diagonal"
+        if learns and reached > max(unexplained, weighted.loss / _BETTER):
+            learner = Learner(Z[member.scale], Y, weights, share)
+            found.append((member, learner.iterates(member.recipe, weighted)))
+    for member, iterates in found:
+        for step, it in enumerate(iterates):
             watch(it.fit.alpha)
             if np.isfinite(it.loss):
                 yield _Tried(member, step, it.root, it.outer, it.fit, it.left_out, it.loss)
+
+
+def _loss(iterate: Iterate) -> float:
+    return iterate.loss
+
+
+def _spread(Y: np.ndarray, weights: np.ndarray) -> float:
+    """The mean square of Y about its mean, summed over outputs."""
+    return mean_square(np.average(Y, axis=0, weights=weights), Y, weights)
 
 
 def _on_basis(

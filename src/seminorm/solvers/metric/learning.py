@@ -41,6 +41,7 @@ class Iterate:
     left_out: np.ndarray  #: cross-fitted leave-one-out predictions (n, k)
     loss: float  #: their mean square error
     outer: np.ndarray  #: average outer product (d, d) of the gradients, by the coordinates before the map
+    half_roots: tuple[np.ndarray, np.ndarray]  #: of the metrics learned on one half and on the other
 
 
 class _Half:
@@ -65,22 +66,24 @@ class Learner:
         # rows at the same place stay together: apart, one half would know what the other is to predict
         self.shuffled = np.argsort(np.random.default_rng(0).permutation(self.n_places)[place], kind="stable")
 
-    def iterates(self, recipe: Recipe, start: np.ndarray | None = None) -> list[Iterate]:
-        """The machines in the metric of the start (by default the points as they are), and in those learned from it."""
+    def iterates(self, recipe: Recipe, start: Iterate | None = None) -> list[Iterate]:
+        """The machines in the metric of a start (by default that of the points), and in those learned from it."""
         n, d = self.X.shape
-        root = np.eye(d) if start is None else start
+        root = np.eye(d) if start is None else start.root
         split = self.shuffled[: n // 2], self.shuffled[n // 2 :]
-        halves = [_Half(a, b, root) for a, b in (split, split[::-1])]
+        roots = (root, root) if start is None else start.half_roots
+        halves = [_Half(a, b, r) for (a, b), r in zip((split, split[::-1]), roots, strict=True)]
         found: list[Iterate] = []
         best, waited = np.inf, 0
         for step in range(recipe.n_iter + 1):
-            left_out, exponent = self._start(recipe, root) if step == 0 else self._crossed(recipe, halves)
-            if step == 0:
+            own = step == 0 and start is None
+            left_out, exponent = self._start(recipe, root) if own else self._crossed(recipe, halves)
+            if own:
                 for half in halves:
                     half.exponent = exponent
             fitted, outer = self._fit(recipe, root, exponent, np.arange(n))
             loss = mean_square(left_out, self.Y, self.weights)
-            found.append(Iterate(root, fitted, exponent, left_out, loss, outer))
+            found.append(Iterate(root, fitted, exponent, left_out, loss, outer, (halves[0].root, halves[1].root)))
             waited = 0 if loss < (1.0 - _GAIN) * best else waited + 1
             best = min(best, loss)
             if step == recipe.n_iter or waited >= recipe.patience or self.n_places < _ENOUGH or d == 1:
@@ -109,8 +112,10 @@ class Learner:
         exponent = None
         for half in halves:
             system = self._system(recipe, half.root, half.order)
-            start = half.exponent if exponent is None else exponent
-            left_out[half.outside], exponent = self._best(system, half.order, len(half.outside), start)
+            near = half.exponent if exponent is None else exponent
+            left_out[half.outside], exponent = self._best(
+                system, half.order, len(half.outside), near if np.isfinite(near) else None
+            )
             half.exponent = exponent
         return left_out, float(np.mean([half.exponent for half in halves]))
 
