@@ -4,7 +4,7 @@ Times are seconds of the processors, all threads together, which other programs 
 are the largest at 2000 points of the data, over the largest value, of functions summed over all pairs; held-out errors
 are root mean squares at 2000 other points.
 
-    python benchmarks/kernel_fits.py [peers] [steps] [dense] [surface] [million] [--sizes 10000 100000] [--quick]
+    python benchmarks/kernel_fits.py [peers] [steps] [dense] [surface] [million] [--sizes N ...] [--only TEXT] [--quick]
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ def against_peer(sizes: list[int]) -> None:
             )
 
 
-def steps(sizes: list[int]) -> None:
-    """Steps of the iteration to the residual."""
+def steps(sizes: list[int], only: str = "") -> None:
+    """Steps of the iteration to the residual, for kernels in whose description a text occurs."""
     taken: list[IterativeSolution] = []
     solve = IterativeSystem.solve
 
@@ -127,7 +127,7 @@ def steps(sizes: list[int]) -> None:
         (Gaussian(0.1), 2, 0.01),
     ]
     print(f"\nSteps to a residual of {TOLERANCE:g}, for {', '.join(map(str, sizes))} points")
-    for kernel, d, alpha in kernels:
+    for kernel, d, alpha in (case for case in kernels if only in f"{case[0]!r} d={case[1]}"):
         for points in (uniform, clustered, near_copies):
             shown = []
             for n in sizes:
@@ -213,12 +213,13 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", default=["peers", "steps", "dense", "surface", "million"])
     parser.add_argument("--sizes", nargs="*", type=int, help="numbers of points")
+    parser.add_argument("--only", default="", help="of the steps: a part of a kernel's name, or d=1")
     parser.add_argument("--quick", action="store_true", help="a few thousand points")
     options = parser.parse_args()
     if "peers" in options.parts:
         against_peer(options.sizes or ([5000] if options.quick else [30_000, 100_000, 300_000]))
     if "steps" in options.parts:
-        steps(options.sizes or ([2000, 4000] if options.quick else [10_000, 100_000, 300_000]))
+        steps(options.sizes or ([2000, 4000] if options.quick else [10_000, 100_000, 300_000]), options.only)
     if "dense" in options.parts:
         beside_dense(options.sizes or ([2000] if options.quick else [4000, 100_000]))
     if "surface" in options.parts:

@@ -146,7 +146,7 @@ def machines(basis: int, points: int, jobs: int) -> dict[str, Machine]:
         "plate": Machine("thin plate", plate(), 85, "1020"),
         "prepared": Machine("thin plate, prepared images", prepared(points), 85, "1020"),
         "zero": Machine("thin plate, nothing free", plate(null_space="zero"), 85, "1020"),
-        "basis": Machine(f"thin plate on {basis} points", plate(n_basis=basis), 88, "240"),
+        "basis": Machine(f"thin plate on {basis} points", plate(null_space="constant", n_basis=basis), 88, "240"),
         "zero-basis": Machine(
             f"thin plate, nothing free, on {basis} points", plate(null_space="zero", n_basis=basis), 88, "240"
         ),

@@ -44,7 +44,7 @@ def section(folder: Path) -> Section:
     with tempfile.TemporaryDirectory() as name:
         mesh = mesh_of(_written(points, Path(name) / "quarry.las"))
     intro = (
-        "6000 points of a quarry without normals. Reading, normals, smoothness and resolution need no parameter. "
+        "6000 points of a quarry without normals. Only where the scanner flew is said by hand. "
         "In the shell: `seminorm reconstruct quarry.las -o quarry.ply`, or `-o quarry.html` for a page like this "
         "one. LAS and LAZ need `pip install 'seminorm[las]'`."
     )

@@ -157,6 +157,7 @@ class SVC(ClassifierMixin, MarginMachine):
         Parameters
         ----------
         X : array or sparse matrix (n, d), or the kernel matrix (n, n) for ``kernel="precomputed"``
+            Memory-mapped and Dask arrays of many rows stay where they are.
         y, sample_weight : arrays (n,)
         null_columns : array (n, r), optional
             For ``kernel="precomputed"``: the free functions at the training points; a column of ones if left out.
