@@ -21,7 +21,8 @@ from seminorm.invariance import (
     SineWave,
 )
 from seminorm.kernels import Gaussian, Linear, Multiquadric, NegativeDistance, Polyharmonic, Polynomial, ThinPlate
-from seminorm.nullspace import Polynomials, free_functions, null_space_for
+from seminorm.nullspace import Polynomials, null_space_for
+from seminorm.nullspace.specification import free_functions
 
 BASES = [
     Gaussian(),

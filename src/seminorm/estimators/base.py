@@ -16,7 +16,8 @@ from .._base.memory import require_memory
 from .._base.patterns import PatternTable, alone, validated
 from ..functions import Expansion, Functional
 from ..kernels import Kernel, NegativeDistance, ThinPlate, VectorKernel
-from ..nullspace import NullSpace, free_functions
+from ..nullspace import NullSpace
+from ..nullspace.specification import free_functions
 from ..solvers.margin.machines import ProjectedKernel
 from .samples import distinct_samples, weighted_rows
 from .saving import SavedEstimator

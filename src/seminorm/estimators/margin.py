@@ -24,13 +24,13 @@ from ..nullspace import (
     Frozen,
     NullSpace,
     Polynomials,
-    free_functions,
     identifiable,
     independent_columns,
     null_space_for,
 )
 from ..nullspace.cross_fitted import Fold
 from ..nullspace.spaces import warn_off_span
+from ..nullspace.specification import free_functions
 from ..solvers.margin.low_rank_machine import LowRankMachine
 from ..solvers.margin.path import AlphaRule
 from .base import KernelMachine, Terms, alphas_of, kernel_for

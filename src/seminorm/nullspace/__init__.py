@@ -6,11 +6,11 @@ from .cross_fitted import CrossFitted
 from .linear_algebra import independent_columns, project_kernel_matrix, unisolvent_subset
 from .registry import all_null_spaces, all_twins, all_vector_null_spaces
 from .spaces import Columns, Features, Frozen, NullSpace, Polynomials, UnionSpace, identifiable
-from .specification import free_functions, null_space_for
+from .specification import null_space_for
 from .twins import LagrangeBasis, SoftTwin, ThinPlateTwin, Twin, semidefinite_matrix
 
 __all__ = ["Columns", "CrossFitted", "Features", "Frozen", "LagrangeBasis", "NullSpace", "PerComponent"]
 __all__ += ["PolynomialSum", "Polynomials", "RigidMotions", "SoftTwin", "ThinPlateTwin", "Twin"]
 __all__ += ["UnionSpace", "all_null_spaces", "all_twins", "all_vector_null_spaces", "identifiable"]
-__all__ += ["free_functions", "independent_columns", "null_space_for"]
+__all__ += ["independent_columns", "null_space_for"]
 __all__ += ["project_kernel_matrix", "semidefinite_matrix", "unisolvent_subset"]
