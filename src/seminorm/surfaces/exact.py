@@ -54,7 +54,7 @@ def fit_exact(
 
     Its function is a combination of the kernel and its gradients at the points. It is negative inside (normals point
     outwards) and in units of length near the surface. Up to 2000 points in space are solved for by a factorisation;
-    then an iteration takes its place, for up to some 10^5 points.
+    then an iteration takes its place, for some 10^4 points.
 
     Parameters
     ----------

@@ -10,6 +10,7 @@ stay.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -120,4 +121,5 @@ def _with_values(points: OrientedPoints, places: np.ndarray, tree: cKDTree, tole
     area = np.full(len(places), (tolerance / _KNOWN) ** 2)
     columns = {"X": places, "normals": nothing, "area": area, "spacing": distance, "values": _KNOWN * distance}
     given = replace(points, values=np.zeros(len(points)), confidence=None)
-    return replace(given, **{name: np.concatenate([getattr(given, name), more]) for name, more in columns.items()})
+    joined: dict[str, Any] = {name: np.concatenate([getattr(given, name), more]) for name, more in columns.items()}
+    return replace(given, **joined)
