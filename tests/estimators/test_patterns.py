@@ -211,6 +211,28 @@ def test_a_scale_left_open_is_in_units_of_the_distance():
     assert small.score(_ragged, _y) > 0.8
 
 
+def test_windows_left_open_are_chosen():
+    rng = np.random.default_rng(0)
+
+    def bumps(n):  # whose place tells the class, which free warping forgets
+        y, t = np.arange(n) % 2, np.linspace(0, 1, 60)
+        places = np.where(y, 0.45, 0.55) + 0.03 * rng.standard_normal(n)
+        return np.exp(-(((t - places[:, None]) / 0.05) ** 2)) + 0.1 * rng.standard_normal((n, 60)), y
+
+    (X, y), (test, labels) = bumps(60), bumps(300)
+    chosen = SVC(DistanceKernel(Gaussian("auto"), DTW("auto"))).fit(X, y)
+    free = SVC(DistanceKernel(Gaussian("auto"), DTW())).fit(X, y)
+    assert chosen.kernel_.distance.window is not None and chosen.kernel.distance.window == "auto"
+    assert chosen.score(test, labels) > free.score(test, labels) + 0.1
+    ragged = SVR(DistanceKernel(Gaussian("auto"), DTW("auto"))).fit(_ragged, _y)
+    assert ragged.kernel_.distance.window is None  # lengths from 8 to 12: none of the others is wide enough
+    assert SVC(2.0 * DistanceKernel(Gaussian("auto"), DTW())).fit(_ragged, _y).score(_ragged, _y) > 0.8
+    with pytest.raises(ValueError, match="goes with one distance"):
+        SVC(DistanceKernel(Gaussian("auto"), DTW()) + DistanceKernel(Gaussian(), ERP())).fit(_ragged, _y)
+    with pytest.raises(ValueError, match="window must be None, a number or 'auto'"):
+        SVC(DistanceKernel(Gaussian("auto"), DTW("wide"))).fit(_ragged, _y)
+
+
 def test_other_lengths_are_predicted():
     machine = SVC(DistanceKernel(Gaussian(2.0), DTW()), alpha=0.1).fit(_whole[:, 0], _y)
     assert machine.predict(_ragged).shape == (24,)

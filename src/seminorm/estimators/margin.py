@@ -38,6 +38,7 @@ from .basis import MOST_DENSE, basis_points, check_number, number_for
 from .row_tables import RowTable, gathered, in_memory, table_for
 from .samples import distinct_samples, weighted_rows
 from .settling import (
+    alternatives,
     check_metric,
     choose_scale,
     has_open_scale,
@@ -219,7 +220,7 @@ class MarginMachine(KernelMachine, ABC):
         """The kernels to be tried; the first is preferred. Their metric is set."""
         if self._is_given():
             return [None]
-        return [self._settle_kernel(X)]
+        return [*alternatives(self._settle_kernel(X), X)]
 
     def _candidate(
         self, kernel: Kernel | None, free: str, data: TrainingSet, y, null_columns, with_model: bool = True

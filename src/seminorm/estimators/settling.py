@@ -13,6 +13,7 @@ from sklearn.base import clone
 from .._base.patterns import is_plain
 from .._base.warnings import warn_user
 from ..kernels import Kernel
+from ..kernels.algebra import Scaled
 from ..kernels.base import ROTATION
 from .learned_metric import LearnedMetric
 
@@ -20,6 +21,7 @@ METRICS = (None, "auto", "standardize", "diagonal", "full")
 LEARNED = ("diagonal", "full")
 AUTO = "auto"
 _RANGES = 1000.0
+_WINDOWS = (None, 0.25, 0.1, 0.05, 0.0)  # of distances of series, to choose from
 _SAMPLE = 400
 _FACTOR = 2.0
 _STEPS = 10
@@ -130,6 +132,25 @@ def warn_of_units(kernel: Any, X: Any) -> None:
         )
 
 
+def alternatives(kernel: Kernel, X: Any) -> list[Kernel]:
+    """The kernels to choose from where the window of a distance of series is "auto"; the kernel itself otherwise.
+
+    Windows are shares of the longer length, at least twice the largest difference of lengths: new series may be shorter
+    or longer than those of X.
+    """
+    parts = kernel.get_params()
+    keys = [key for key, value in parts.items() if key.endswith("__window") and isinstance(value, str)]
+    if not keys:
+        return [kernel]
+    for key in keys:
+        if parts[key] != AUTO:
+            raise ValueError(f"window must be None, a number or 'auto', got {parts[key]!r}.")
+    lengths = parts[keys[0].removesuffix("__window")].patterns(X.items).lengths
+    spread, longest = int(lengths.max() - lengths.min()), int(lengths.max())
+    windows = [window for window in _WINDOWS if window is None or window * longest >= 2 * spread]
+    return [clone(kernel).set_params(**dict.fromkeys(keys, window)) for window in windows]
+
+
 def has_open_scale(kernel: Kernel) -> bool:
     """Whether a length scale of the kernel, or of a kernel in it, is "auto"."""
     return bool(_open_scales(kernel))
@@ -149,6 +170,13 @@ def typical_distance(kernel: Kernel, X: Any) -> float:
     """The median distance of two points, seen through the units of columns that the kernel uses."""
     rows = np.random.default_rng(0).permutation(X.shape[0])[:_SAMPLE]
     points = X[np.sort(rows)]
+    while isinstance(kernel, Scaled):
+        kernel = kernel.kernel
+    if not (is_plain(points) or hasattr(points, "toarray") or hasattr(kernel, "distances")):
+        raise ValueError(
+            f"scale='auto' goes with one distance of patterns, and kernel is {kernel!r}: give each of its parts a "
+            "scale, for instance the median of distance.pairwise(X)."
+        )
     if hasattr(kernel, "distances"):
         return _median(kernel.distances(points)[np.triu_indices(len(points), 1)])
     points = points.toarray() if hasattr(points, "toarray") else points

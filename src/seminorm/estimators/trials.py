@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._base.memory import require_memory
-from .._base.patterns import is_plain
+from .._base.patterns import alone, is_plain
 from ..kernels import Kernel
 from ..losses import Loss
 from ..nullspace import NullSpace
@@ -68,7 +68,7 @@ class TrainingSet:
         for rows, targets in self.problems:
             kept = place[rows] >= 0
             problems.append((place[rows[kept]], targets[kept]))
-        X = self.X[np.ix_(points, points)] if self.is_matrix else self.X[points]
+        X = self.X[np.ix_(points, points)] if self.is_matrix else alone(self.X[points])
         groups = None if self.groups is None else self.groups[points]
         return replace(self, X=X, weights=self.weights[points], problems=problems, groups=groups)
 
