@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import asdict
 from typing import Any, Self
 
@@ -24,7 +25,7 @@ _ENOUGH = 1500  # series, from which on weights of kernels are those of a part
 _AT_ONCE = 512
 
 
-class _SeriesMachine(SavedEstimator, BaseEstimator):
+class _SeriesMachine(SavedEstimator, BaseEstimator, ABC):
     """A sum of kernels exp(-D / median of D), one for each dissimilarity of `SeriesViews`, and least squares."""
 
     channels: str
@@ -110,11 +111,13 @@ class _SeriesMachine(SavedEstimator, BaseEstimator):
             )
         return series
 
+    @abstractmethod
     def _scores(self, targets: np.ndarray, residuals: np.ndarray) -> np.ndarray:
-        raise NotImplementedError
+        """What alpha is chosen by, for the residuals of each (n_alphas,)."""
 
+    @abstractmethod
     def _error(self, targets: np.ndarray, residuals: np.ndarray) -> float:
-        raise NotImplementedError
+        """What `explain_` says of the values left out."""
 
     def _fitted(self) -> dict[str, Any]:
         return super()._fitted() | {"views_": asdict(self.views_)}
