@@ -97,6 +97,7 @@ MACHINES = {
     "SVR": lambda kernel: SVR(kernel, alpha=0.1, epsilon=0.01),
     "Smoother": lambda kernel: Smoother(kernel, alpha=0.1),
     "ImplicitSVM": lambda kernel: ImplicitSVM(kernel, alpha=0.1),
+    "Smoother automatic": Smoother,
     "KernelNeighbors": KernelNeighbors,
     "KernelPCA": lambda kernel: KernelPCA(kernel, 3),
     "KernelPerceptron": KernelPerceptron,
@@ -106,7 +107,7 @@ MACHINES = {
 #: machines that need k(x, x) of the rows of a given matrix
 WITH_DIAG = {"EnclosingHypersphere"}
 #: machines that refuse indefinite matrices
-STRICT = {"ImplicitSVM", "Smoother"}
+STRICT = {"ImplicitSVM", "Smoother", "Smoother automatic"}
 #: estimators of points alone, or with patterns of their own
 OTHERS = {
     "FieldSmoother",
@@ -160,7 +161,7 @@ def test_patterns_give_what_their_kernel_matrix_gives(name, kind, tmp_path):
     if name == "KernelPerceptron":  # depends on the order of the samples
         used, _, dual, null = machine._terms()
         np.testing.assert_allclose(found, values[:, used] @ dual[:, 0] + null.sum(), atol=1e-5)
-    elif name != "Smoother":  # which takes no given matrices
+    elif not name.startswith("Smoother"):  # which takes no given matrices
         given = MACHINES[name]("precomputed").fit(matrix, y)
         expected = given.decision_function(values, kernel.diag(test)) if name in WITH_DIAG else outputs(given, values)
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
@@ -313,6 +314,27 @@ def test_patterns_and_points_do_not_mix():
     with pytest.raises(ValueError, match="not for a given matrix, sparse X or patterns"):
         KernelPCA(DistanceKernel(Gaussian(), DTW())).fit(_ragged).inverse_transform(np.zeros((1, 1)))
     assert clone(trained).kernel == trained.kernel
+
+
+def test_smoothers_tell_deviations_but_no_gradients():
+    kernel = GlobalAlignmentKernel(3.0)
+    machine = Smoother(kernel).fit(_two, _y)
+    mean, deviation = machine.predict(_two[:3], return_std=True)
+    assert mean.shape == deviation.shape == (3,) and (deviation > 0).all()
+    with pytest.raises(ValueError, match="have no coordinates"):
+        machine.predict_gradient(_two[:3])
+
+
+def test_pandas_holds_patterns():
+    pandas = pytest.importorskip("pandas")
+    machine = SVC(DistanceKernel(Gaussian(2.0), DTW()), alpha=0.1)
+    expected = machine.fit(_ragged, _y).decision_function(_ragged)
+    found = machine.fit(pandas.Series(_ragged), _y).decision_function(pandas.Series(_ragged))
+    np.testing.assert_array_equal(found, expected)
+    frame = pandas.DataFrame(_whole[:, 0])
+    np.testing.assert_array_equal(
+        machine.fit(frame, _y).decision_function(frame), machine.fit(_whole[:, 0], _y).decision_function(_whole[:, 0])
+    )
 
 
 def test_features_of_patterns_may_be_free():

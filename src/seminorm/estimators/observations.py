@@ -51,7 +51,7 @@ class FunctionalData:
         if not self.n_values:
             return None
         n, points = self.n_values, self.functionals[0].points
-        merged = _merge(points, self.targets[:n], self.weights[:n], near_groups(_apart(points, kernel)))
+        merged = _merge(points, self.targets[:n], self.weights[:n], _places(points, kernel))
         if len(merged.points) == n:
             return None
         return replace(
@@ -82,9 +82,7 @@ def collect_observations(
     kernel: Kernel,
 ) -> FunctionalData:
     """Observed values, then observed gradient components, then other functionals."""
-    used = X[weights > 0]
-    places = used.groups() if isinstance(used, PatternTable) else near_groups(_apart(used, kernel), rounding=_ROUNDING)
-    merged = _merge(X, y, weights, places)
+    merged = _merge(X, y, weights, _places(X[weights > 0], kernel, rounding=_ROUNDING))
     blocks = [ObservedFunctionals(Functional.values(merged.points), merged.targets, merged.weights)]
     if gradients is not None:
         blocks.append(_gradient_observations(gradients, X, weights, y.shape[1], kernel))
@@ -139,6 +137,11 @@ def _checked_item(item: Any) -> tuple[Functional, Any, Any]:
     if not (isinstance(item, tuple) and len(item) in (2, 3) and isinstance(item[0], Functional)):
         raise ValueError("functionals must hold pairs (Functional, targets) or triples (Functional, targets, weights).")
     return item[0], item[1], item[2] if len(item) == 3 else 1.0
+
+
+def _places(X: Any, kernel: Kernel, **options: float) -> np.ndarray | None:
+    """The places of points, which coincide or nearly do; patterns must be equal."""
+    return X.groups() if isinstance(X, PatternTable) else near_groups(_apart(X, kernel), **options)
 
 
 def _apart(X: np.ndarray, kernel: Kernel) -> np.ndarray:

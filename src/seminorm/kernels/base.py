@@ -14,6 +14,7 @@ from scipy.spatial.distance import cdist
 from sklearn.utils import check_array
 
 from .._base.parameters import EqualByParameters, in_words
+from .._base.patterns import PatternTable
 
 if TYPE_CHECKING:
     _GaussianProcessKernel = object  # scikit-learn has no types
@@ -201,6 +202,8 @@ class Kernel(EqualByParameters, _GaussianProcessKernel):
         if x == y == 0:
             return self(X, Y)
         left, right = self._check_points(X, Y)
+        if isinstance(left, PatternTable):
+            raise ValueError(f"{self!r} has no derivatives: patterns that are no rows of numbers have no coordinates.")
         right = left if right is None else right
         settled = self.for_dimension(left.shape[1])
         settled._refuse_singular(left, right, x + y)

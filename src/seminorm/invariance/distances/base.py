@@ -71,7 +71,11 @@ class Distance(EqualByParameters, BaseEstimator):
 
 def patterns_of(distance: Distance, X: Any, name: str = "X") -> Any:
     """Rows, or a table of what the distance takes, checked."""
-    return X if isinstance(X, PatternTable) else table_of(X, distance.patterns(X, name))
+    if isinstance(X, PatternTable):
+        return X
+    if getattr(X, "ndim", 0) == 1 and X.dtype == np.dtype(object) and hasattr(X, "tolist"):  # of pandas or NumPy
+        X = X.tolist()
+    return table_of(X, distance.patterns(X, name))
 
 
 def distances_of(distance: Distance, X: Any, Y: Any = None) -> np.ndarray:
