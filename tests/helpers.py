@@ -2,7 +2,9 @@
 
 import _thread
 import re
+import signal
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -22,12 +24,15 @@ def central_difference(function, X, step=1e-5):
 
 
 def interrupted(task, seconds=0.2):
-    """Repeat a task until Ctrl-C, which comes after some time, ends it."""
+    """Repeat a task until Ctrl-C, which comes after some time, ends it; within a minute, or the test fails."""
+    known = signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background may ignore it
     timer = threading.Timer(seconds, _thread.interrupt_main)
+    end = time.monotonic() + 60.0
     timer.start()
     try:
         with pytest.raises(KeyboardInterrupt):
-            while True:
+            while time.monotonic() < end:
                 task()
     finally:
         timer.join()
+        signal.signal(signal.SIGINT, known)
